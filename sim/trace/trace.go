@@ -37,6 +37,7 @@ type Launch struct {
 	Trusted     *bool    // default true
 	HasAllowed  bool     // the launch flag was given, possibly empty
 	Allowed     []string
+	NoAllowed   bool         // "allowed": null; in a restart: the flag is not given any more
 	McpConfig   *model.Value // the map name → entry, or an object with mcpServers
 	Approvals   string       // ask (default) | off
 	Bare        *bool
@@ -47,15 +48,14 @@ type Launch struct {
 
 // ServerBehaviour is one member of "servers".
 type ServerBehaviour struct {
-	Key       string // command line or URL prefix
-	Behaviour model.Behaviour
-	// Capabilities: nil means the member was absent from the text (the list is then empty).
+	Key       string          // command line or URL prefix
+	Behaviour model.Behaviour // a nil list was absent from the text; it is then empty
 }
 
-// FileAtStart is one member of "files": a scope, and what a write step could hold (text, json, base64, unreadable, kind, how link-target …).
+// FileAtStart is one member of "files": a write or an edit step that is done before the start.
 type FileAtStart struct {
-	File  string
-	Write Step
+	File  string // a scope's name
+	Write Step   // Do is Write or Edit
 }
 
 // Record is one approval record given at start.
@@ -108,41 +108,43 @@ type Step struct {
 	Line int // of the text it was read from, 1-based; 0 if it was made
 
 	File       string // write, edit, remove, mkdir, rmdir, chmod, touch, fault: a scope's name
-	Name       string // write, remove: a sibling's base name in the same directory; extension: its name
+	Name       string // write, remove, touch, chmod: a sibling's base name in the same directory; extension: its name; fault listener: whose
 	JSON       *model.Value
 	HasText    bool
 	Text       string // write
 	Base64     string // write
-	Unreadable bool   // write: the text denotes nothing that can be parsed
-	How        string // write: inplace (default atomic?) | atomic | backup | chunks | link-target | retarget | data-swap
+	Unreadable bool   // write: alone: nobody may read the file (permission bits 0); with text or base64: they denote no document
+	How        string // write: inplace (the default) | atomic | backup | chunks | link-target | retarget | data-swap
 	Kind       string // write: directory|dangling|loop; fault: pass|publish|listener|watch|overflow|enospc|eio|lock
 	Parts      int
 	GapMs      model.Ms
 	Mtime      string  // keep
-	Dir        bool    // chmod: the directory, not the file
+	Dir        bool    // chmod: of the directory, not of the file
 	Mode       *uint32 // chmod: permission bits
 
 	Servers *model.Value // edit: entries (null takes out); extension, open: the map (null or absent: none)
 	Mcp     *model.Value // edit
 	Other   *model.Value // edit
 
-	Ms            model.Ms // advance, fault
-	Session       string
-	Server        string           // a configured name; server, crash: a behaviour's key (or a configured name)
-	Config        *model.Value     // decide_elsewhere, runtime_add
-	Status        string           // decide_elsewhere: approved | rejected
-	ID            string           // call
-	Tool          string           // call
-	ModelName     string           // call: "name"
-	Behaviour     *model.Behaviour // server
-	BehaviourJSON *model.Value     // server: as written, for printing
-	ListChanged   bool             // server: true or a list of kinds
-	Trusted       bool
-	Launch        *Launch // restart
-	Unsynced      string  // restart: lost
-	Op            string  // fault
-	Times         int     // fault; default 1
-	Text2         string  // note: "text"
+	Ms          model.Ms // advance, fault
+	Session     string
+	Server      string           // a configured name; server, crash: a behaviour's key (or a configured name)
+	Config      *model.Value     // decide_elsewhere, runtime_add
+	Status      string           // decide_elsewhere: approved | rejected
+	ID          string           // call
+	Tool        string           // call
+	ModelName   string           // call: "name"
+	Behaviour   *model.Behaviour // server; nil and not Unlisted: it stays as it is
+	Unlisted    bool             // server: "behaviour": null; from now on it refuses
+	ListChanged bool             // server: true or a list of kinds
+	ListKinds   []string         // server: the kinds (tools, prompts, resources); nil: all three
+	Trusted     bool
+	Launch      *Launch // restart
+	Unsynced    string  // restart: lost
+	Op          string  // fault
+	Times       int     // fault; default 1
+	Text2       string  // note: the text
+	Why         string  // any step: "why"; explains, does nothing
 
 	Expect *Expect
 }
@@ -200,7 +202,7 @@ type AskExpect struct {
 type ShowsExpect struct {
 	Name    string
 	Text    *string
-	Error   *string
+	Error   *string // empty: none; a class: that one; anything else: some error
 	File    *string
 	Shadows *[]string
 }
