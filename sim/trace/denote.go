@@ -42,8 +42,8 @@ var denoted struct {
 }
 
 func denote(data []byte) model.Content {
-	body := bytes.TrimPrefix(data, []byte("\xEF\xBB\xBF"))
-	plain, err := hujson.Standardize(bytes.Clone(body))
+	body := escaped(bytes.TrimPrefix(data, []byte("\xEF\xBB\xBF")))
+	plain, err := hujson.Standardize(append(body, '\n')) // it wants an end to a comment on the last line
 	var v *model.Value
 	if err == nil {
 		v, err = ParseValue(plain) // hujson lets bad input pass; this does not
@@ -55,6 +55,22 @@ func denote(data []byte) model.Content {
 		return model.Content{State: model.NotObject}
 	}
 	return model.Content{State: model.Good, Value: v}
+}
+
+// escaped returns a copy in which every byte that is no UTF-8 is written as a lone surrogate: equally bad in a string,
+// equally wrong between values, and no reason to refuse a comment.
+func escaped(data []byte) []byte {
+	out := make([]byte, 0, len(data)+1)
+	for len(data) > 0 {
+		r, n := utf8.DecodeRune(data)
+		if r == utf8.RuneError && n == 1 && !bytes.HasSuffix(out, []byte(`\`)) {
+			out = append(out, `\ud800`...)
+		} else {
+			out = append(out, data[:n]...)
+		}
+		data = data[n:]
+	}
+	return out
 }
 
 // linkText reports whether the whole text is one relative path, as a link checked out as text is (SRC-15).

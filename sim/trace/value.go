@@ -140,7 +140,10 @@ func canonicalNumber(s string) string {
 	if err != nil || math.IsInf(f, 0) {
 		return s
 	}
-	c := jsontext.Float(f).String()
+	c := "0" // also for -0
+	if f != 0 {
+		c = jsontext.Float(f).String()
+	}
 	if c == s {
 		return s
 	}
@@ -154,26 +157,22 @@ func canonicalNumber(s string) string {
 
 // decimal splits a number into its digits (sign, no zeros at either end) and the exponent of ten of the last digit.
 func decimal(s string) (digits string, exp int, ok bool) {
-	mantissa, power := s, 0
+	mantissa, power, sign := s, "0", ""
 	if i := strings.IndexAny(s, "eE"); i >= 0 {
-		p, err := strconv.Atoi(s[i+1:])
-		if err != nil || p > 1<<20 || p < -1<<20 {
-			return "", 0, false
-		}
-		mantissa, power = s[:i], p
+		mantissa, power = s[:i], s[i+1:]
 	}
-	sign := ""
 	if strings.HasPrefix(mantissa, "-") {
 		sign, mantissa = "-", mantissa[1:]
 	}
-	if i := strings.IndexByte(mantissa, '.'); i >= 0 {
-		power -= len(mantissa) - i - 1
-		mantissa = mantissa[:i] + mantissa[i+1:]
-	}
-	mantissa = strings.TrimLeft(mantissa, "0")
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	mantissa = strings.TrimLeft(whole+fraction, "0")
 	short := strings.TrimRight(mantissa, "0")
 	if short == "" {
 		return "0", 0, true
 	}
-	return sign + short, power + len(mantissa) - len(short), true
+	p, err := strconv.Atoi(power)
+	if err != nil {
+		return "", 0, false
+	}
+	return sign + short, p - len(fraction) + len(mantissa) - len(short), true
 }
