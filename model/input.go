@@ -8,11 +8,11 @@ const (
 	InFile          InputKind = iota + 1 // Scope, Content: what a read of the source gives from now on (not Approvals)
 	InRecords                            // Content.State, Records: what a read of the approvals file gives from now on
 	InWake                               // Scope: a file event that concerns the source was delivered to the host (sim), or was caused (elsewhere)
-	InPoll                               // Scope: the source is, from now on, polled (On) or not: no watch, or there but unreadable (WAT-9)
+	InRead                               // Scope, Content: the host read the source just now and this is what it got; its load follows
+	InStarted                            // Conn, Server: a process or connection began, whatever the host said of it
 	InDecide                             // Session, Server, Config (the hash shown), Approve; Group > 0: part of one approve-all
-	InLookup                             // reserved
 	InReload                             // Session
-	InServer                             // Key, Behaviour (nil: unlisted, refuses)
+	InServer                             // Key, URL (the prefix its URLs have), Behaviour (nil: unlisted, refuses)
 	InListChanged                        // Key: every live server of that behaviour says that its lists changed
 	InCrash                              // Key: every process or stream of that behaviour ends now
 	InCall                               // Session, Call, Server, Tool
@@ -43,6 +43,8 @@ type Input struct {
 	Approve   bool
 	Group     int
 	Key       string
+	URL       string
+	Conn      ConnID
 	Behaviour *Behaviour
 	Call      string
 	Tool      string

@@ -1,0 +1,31 @@
+# The targets are for people; CI runs .ci/run, which uses the same commands.
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+check: ## draw 5,000 traces, play them on model and host, shrink what fails
+	go run ./cmd/mcpsim check
+
+replay: ## play the whole corpus, in both modes
+	go run ./cmd/mcpsim replay
+
+test: ## run every test
+	go test ./...
+
+race: ## the tests of what is concurrent, under the race detector
+	go test -race ./impl/live/... ./sim/check/...
+
+mutants: ## break the code on purpose, every way we know; fails on a survivor
+	go test ./properties/mutants -run TestMutants -mutants=all -timeout 60m -v
+
+bench: ## the benchmarks, each figure beside its bar
+	go run ./properties/bench
+
+generate: ## rewrite the generated files (coverage table, schema)
+	go generate ./...
+
+fmt: ## format
+	gofmt -w .
+
+.PHONY: help check replay test race mutants bench generate fmt

@@ -1,0 +1,179 @@
+package model
+
+import (
+	"fmt"
+	"sort"
+)
+
+// published judges what becomes visible of a connection in one session (REC-3, REC-9, REC-11, REC-15).
+func (m *Machine) published(ev *Event) {
+	c := m.conns[ev.Conn]
+	s := m.session(ev.Session)
+	if c == nil {
+		return
+	}
+	for _, id := range [...]string{"INV-8", "INV-17", "INV-1"} {
+		m.checked(id)
+	}
+	if s == nil {
+		m.fail("INV-8", ev.Session, ev.Server, ev.Conn, "published to a session that is not open", "POOL-7")
+		return
+	}
+	if c.phase == retired || c.phase == closed {
+		m.fail("INV-17", s.id, c.server, c.id, "a retired connection published", "REC-9")
+		return
+	}
+	if c.phase == dialling {
+		m.fail("INV-8", s.id, c.server, c.id, "published before its discovery was complete", "REC-7")
+	}
+	if r := s.reg[c.server]; r != nil && r.conn != c {
+		m.fail("INV-8", s.id, c.server, c.id, fmt.Sprintf("published while connection %d is still registered: purge comes first", r.conn.id), "REC-3")
+	}
+	if !c.holds(s.id) {
+		m.fail("INV-8", s.id, c.server, c.id, "published to a session that does not hold it", "POOL-6")
+	}
+	e := m.effective()
+	es := e.Server(s.id, c.server)
+	if es == nil || es.Verdict != Admitted || es.Config.Fp != c.cfg.Fp {
+		id := "LIVE-1"
+		if es != nil && es.Verdict == PendingApproval {
+			id = "INV-1"
+		}
+		m.fail(id, s.id, c.server, c.id, "published though it is not admitted with this config", "REC-15")
+		return
+	}
+	if es.Config.Trust != ev.Trust {
+		m.fail("LIVE-1", s.id, c.server, c.id, fmt.Sprintf("published with trust %v, the config says %v", ev.Trust, es.Config.Trust), "REC-6")
+	}
+	m.checked("LIVE-1")
+	if b := c.matching(es.Config, ev.Tools, ev.Prompts, ev.Resources); b != nil {
+		c.lists = b
+	} else {
+		m.fail("LIVE-1", s.id, c.server, c.id, fmt.Sprintf("published tools %v, prompts %v, resources %v; it listed %s", ev.Tools, ev.Prompts, ev.Resources, c.listed(es.Config)), "REC-11", "REC-6")
+	}
+	s.reg[c.server] = &registered{conn: c, tools: ev.Tools, prompts: ev.Prompts, resources: ev.Resources, trust: ev.Trust, cfg: es.Config, at: m.now}
+}
+
+// matching finds the behaviour in force whose lists, through the filters, are the published ones.
+func (c *conn) matching(cfg *Config, tools, prompts, resources []string) *Behaviour {
+	for i := len(c.versions) - 1; i >= 0; i-- {
+		b := c.versions[i]
+		if sameSet(visibleTools(b, cfg), tools) && sameSet(dedup(b.Prompts), prompts) && sameSet(dedup(b.Resources), resources) {
+			return b
+		}
+	}
+	return nil
+}
+
+func (c *conn) listed(cfg *Config) string {
+	b := c.versions[len(c.versions)-1]
+	return fmt.Sprintf("%v, %v, %v", visibleTools(b, cfg), dedup(b.Prompts), dedup(b.Resources))
+}
+
+// visibleTools are a server's tools, each once (REC-11), through its config's filters (REC-6).
+func visibleTools(b *Behaviour, cfg *Config) []string {
+	var out []string
+	for _, t := range dedup(b.Tools) {
+		if cfg.Allows(t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+func dedup(names []string) []string {
+	for i := 1; i < len(names); i++ {
+		for j := 0; j < i; j++ {
+			if names[i] == names[j] {
+				var out []string
+				for _, n := range names {
+					if !contains(out, n) {
+						out = append(out, n)
+					}
+				}
+				return out
+			}
+		}
+	}
+	return names
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+// sameSet compares lists without repetitions, whatever their order.
+func sameSet(a, b []string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for _, x := range a {
+		if !contains(b, x) {
+			return false
+		}
+	}
+	return true
+}
+
+// purged judges a removal from a session's registry (INV-6), and notes it.
+func (m *Machine) purged(ev *Event) {
+	s := m.session(ev.Session)
+	c := m.conns[ev.Conn]
+	if s == nil {
+		return
+	}
+	m.checked("INV-6")
+	r := s.reg[ev.Server]
+	if r == nil {
+		return
+	}
+	if c == nil {
+		c = r.conn
+	}
+	if r.conn != c {
+		return // an old connection's purge that finds nothing of its own
+	}
+	if c.phase < retired && c.class == 0 && !c.mustLose {
+		s.purgedNow = append(s.purgedNow, purge{c, m.now})
+	}
+	delete(s.reg, ev.Server)
+}
+
+// purge is one that must turn out to be justified by the end of its instant: retired, or published anew.
+type purge struct {
+	c  *conn
+	at Ms
+}
+
+// judgePurges is called when an instant is over (INV-6, INV-7).
+func (m *Machine) judgePurges(s *session) {
+	for _, p := range s.purgedNow {
+		if r := s.reg[p.c.server]; r != nil && r.conn == p.c {
+			continue
+		}
+		if p.c.phase < retired {
+			m.mustBeUnwanted(p.c, s.id, "purged")
+		}
+	}
+	s.purgedNow = s.purgedNow[:0]
+}
+
+// judgeRegistry holds every entry against its connection when an instant is over (INV-8, REC-2).
+func (m *Machine) judgeRegistry(s *session) {
+	var gone []string
+	for name, r := range s.reg {
+		if r.conn.phase >= retired {
+			gone = append(gone, name)
+		}
+	}
+	sort.Strings(gone)
+	for _, name := range gone {
+		m.fail("INV-8", s.id, name, s.reg[name].conn.id, "its tools, prompts or resources are still registered though it is retired", "REC-2")
+		delete(s.reg, name)
+	}
+}

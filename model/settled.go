@@ -1,0 +1,289 @@
+package model
+
+import "sort"
+
+// Expectation is what an observer must see: a Snapshot whose States may be sets. Optional holds notices that may or may
+// not stand, because only the host can know (a listener that outlasted its time, a watch that could not be established).
+type Expectation struct {
+	Snapshot
+	Optional []Notice
+}
+
+// Settled returns what must be seen when nothing is in flight, and judges what has no event of its own: that every
+// change is loaded (LIVE-2), that every connection has a holder or a drain (INV-9), that nothing stands outside
+// the lists (INV-2 to INV-4), that the approvals file holds what was decided (INV-12).
+func (m *Machine) Settled(at Ms) (*Expectation, []Violation) {
+	m.Advance(at)
+	if !m.down {
+		m.settledFiles()
+		m.settledConns()
+		m.settledSessions()
+	} else {
+		m.checked("INV-9")
+		for _, c := range m.open {
+			if !c.stuck {
+				m.fail("INV-9", "", c.server, c.id, "a connection outlived the shutdown", "REC-13")
+			}
+		}
+	}
+	return m.Expected(), m.take()
+}
+
+func (m *Machine) settledFiles() {
+	m.checked("LIVE-2")
+	for s := Defaults; s < Approvals; s++ {
+		if m.watched(s) && m.unloaded(s) {
+			if _, diff := m.t.Load(s, m.mem.Files[s], m.visible[s]); diff.Notify {
+				m.fail("LIVE-2", "", "", 0, "a change of "+s.String()+" is not in the settled state", "WAT-8")
+			}
+		}
+	}
+	m.checked("INV-12")
+	if m.watched(Approvals) && !sameRecords(m.onDisk, m.mem.Records) && m.diskState == Good {
+		m.fail("LIVE-2", "", "", 0, "a decision taken elsewhere is not in the settled state", "APR-7", "D-7")
+	}
+	if !m.keptBad && m.diskState != Unreadable && !sameRecords(m.onDisk, m.kept) {
+		m.fail("INV-12", "", "", 0, "the approvals file does not hold what was decided", "APR-2", "APR-7")
+	}
+	for _, d := range m.decisions {
+		m.fail("INV-11", d.session, d.server, 0, "an answer was neither recorded nor refused", "APR-5", "APR-9")
+	}
+	m.decisions = nil
+}
+
+func (m *Machine) settledConns() {
+	m.checked("INV-9")
+	for _, c := range m.open {
+		if c.phase == retired && !c.stuck {
+			m.fail("INV-9", "", c.server, c.id, "settled while a retired connection has not ended", "REC-13")
+		}
+		if c.phase < retired && len(c.holders) == 0 && c.drainFrom < 0 {
+			m.fail("INV-9", "", c.server, c.id, "a connection without a holder or a drain", "POOL-3")
+		}
+		if c.phase == live {
+			for _, sid := range c.holders {
+				m.settledHolder(c, sid)
+			}
+		}
+	}
+}
+
+// settledHolder judges that what is connected at settled may be (INV-2 to INV-5).
+func (m *Machine) settledHolder(c *conn, sid SessionID) {
+	for _, id := range [...]string{"INV-2", "INV-3", "INV-4"} {
+		m.checked(id)
+	}
+	switch Decide(m.effective(), sid, c.server) {
+	case NotAllowed:
+		id := "INV-3"
+		if m.barredByFlag(c.server) {
+			id = "INV-2"
+		}
+		m.fail(id, sid, c.server, c.id, "connected at settled though it is not allowed")
+	case Excluded:
+		m.fail("INV-4", sid, c.server, c.id, "connected at settled though it is excluded")
+	case Untrusted:
+		m.fail("INV-5", sid, c.server, c.id, "connected at settled in an untrusted folder")
+	case PendingApproval:
+		m.fail("INV-1", sid, c.server, c.id, "connected at settled though it is not approved")
+	}
+}
+
+func (m *Machine) settledSessions() {
+	if !m.initialized {
+		return
+	}
+	e := m.effective()
+	m.checked("LIVE-1")
+	for _, s := range m.sessions {
+		for _, es := range e.Servers(s.id) {
+			if es.Verdict != Admitted || s.failedLast {
+				continue
+			}
+			c := s.last[es.Name]
+			if c == nil || c.cfg.Fp != es.Config.Fp {
+				if m.predecessor(s.id, &es) == nil {
+					m.fail("LIVE-1", s.id, es.Name, 0, "admitted, and never tried with its current config", "REC-1")
+				}
+			} else if c.phase >= retired && c.class == 0 && !c.stuck && m.predecessor(s.id, &es) == nil {
+				m.fail("LIVE-1", s.id, es.Name, c.id, "admitted, and its connection was given up without a failure", "REC-1", "REC-4")
+			} else if c.phase == dialling {
+				m.fail("LIVE-1", s.id, es.Name, c.id, "settled while it is being dialled", "REC-7")
+			}
+		}
+	}
+}
+
+// Expected is what an observer must see now, settled or not.
+func (m *Machine) Expected() *Expectation {
+	x := &Expectation{}
+	e := m.effective()
+	for _, s := range m.sessions {
+		x.Sessions = append(x.Sessions, m.sessionView(e, s))
+	}
+	m.hostView(&x.Host)
+	if m.faultAny["listener"] {
+		x.Optional = append(x.Optional, Notice{Kind: "listener"})
+	}
+	if m.faultAny["watch"] {
+		x.Optional = append(x.Optional, Notice{Kind: "watch"})
+	}
+	x.Optional = append(x.Optional, Notice{Kind: "stuck"})
+	return x
+}
+
+func (m *Machine) sessionView(e *Effective, s *session) SessionView {
+	v := SessionView{ID: s.id, Ask: e.Queue(s.id)}
+	for _, es := range e.Servers(s.id) {
+		v.Servers = append(v.Servers, m.serverView(e, s, &es))
+	}
+	for name := range s.st.Removed {
+		if e.Server(s.id, name) == nil {
+			v.Servers = append(v.Servers, ServerView{Name: name, States: StateRemoved, Text: e.StatusText(s.id, name)})
+		}
+	}
+	sort.Slice(v.Servers, func(i, j int) bool { return v.Servers[i].Name < v.Servers[j].Name })
+	for i := range v.Servers {
+		if v.Servers[i].States&failedStates != 0 {
+			v.Hint = true
+		}
+	}
+	v.Notices = m.notices(e, s, &v)
+	for _, k := range m.calls {
+		if k.session != s.id {
+			continue
+		}
+		out := k.outcome
+		if out == "" {
+			out = "running"
+		}
+		v.Calls = append(v.Calls, CallView{k.id, out})
+	}
+	return v
+}
+
+const failedStates = StateFailedRefused | StateFailedExit | StateFailedTimeout | StateFailedProtocol | StateFailedClosed | StateFailedStuck | StateFailedPublish
+
+func (m *Machine) serverView(e *Effective, s *session, es *EffectiveServer) ServerView {
+	v := ServerView{Name: es.Name, Text: e.StatusText(s.id, es.Name), File: SourceName(es.Source)}
+	for _, sh := range es.Shadows {
+		v.Shadows = append(v.Shadows, SourceName(sh))
+	}
+	if es.Verdict != Admitted {
+		v.States = heldState(es)
+		return v
+	}
+	c := s.last[es.Name]
+	r := s.reg[es.Name]
+	switch {
+	case !m.initialized || c == nil || c.cfg.Fp != es.Config.Fp:
+		v.States = StateDialing | StateUnknown
+		if p := m.predecessor(s.id, es); p != nil {
+			v.States = StateDialing
+			if p.stuck {
+				v.States = StateFailedStuck
+			}
+		}
+		if p := m.lostPredecessor(s, es); p != 0 {
+			v.States |= p
+		}
+	case c.phase == dialling:
+		v.States = StateDialing
+	case c.phase == live:
+		v.States = StateLive
+		if b := c.lists; b != nil && r != nil {
+			cfg := es.Config
+			if c.changedAt > 0 {
+				b = c.versions[len(c.versions)-1]
+			}
+			v.Tools = sorted(visibleTools(b, cfg))
+			v.Prompts, v.Resources = sorted(dedup(b.Prompts)), sorted(dedup(b.Resources))
+		}
+	case c.class != 0:
+		v.States = c.class
+		if c.stuck {
+			v.States = c.class | StateFailedStuck
+		} else if p := m.predecessor(s.id, es); p != nil && p.stuck {
+			v.States |= StateFailedStuck
+		}
+	default:
+		v.States = StateDialing
+		if c.stuck {
+			v.States = StateFailedStuck
+		}
+	}
+	if v.States&failedStates != 0 && v.States&^failedStates == 0 {
+		v.Error = v.States.String()
+	}
+	return v
+}
+
+// lostPredecessor: reserved for hosts that show the old failure until the new dial begins.
+func (m *Machine) lostPredecessor(s *session, es *EffectiveServer) State {
+	if s.failedLast {
+		if c := s.last[es.Name]; c != nil {
+			return c.class
+		}
+		return StateUnknown
+	}
+	return 0
+}
+
+func heldState(es *EffectiveServer) State {
+	switch es.Verdict {
+	case Disabled:
+		return StateHeldDisabled
+	case NotAllowed:
+		return StateHeldNotAllowed
+	case Excluded:
+		return StateHeldExcluded
+	case PendingApproval:
+		if es.Rejected {
+			return StateHeldRejected
+		}
+		return StateHeldPending
+	case Untrusted:
+		return StateHeldUntrusted
+	}
+	return StateUnknown
+}
+
+func sorted(names []string) []string {
+	out := append([]string(nil), names...)
+	sort.Strings(out)
+	return out
+}
+
+func (m *Machine) hostView(h *HostView) {
+	for name, n := range m.dials {
+		h.Dials = append(h.Dials, Count{name, n})
+	}
+	sort.Slice(h.Dials, func(i, j int) bool { return h.Dials[i].Server < h.Dials[j].Server })
+	procs := map[string]int{}
+	for _, c := range m.open {
+		if c.process() && (c.phase < retired || c.stuck) {
+			n := 1
+			if c.versions[len(c.versions)-1].Grandchild && !c.stuck {
+				n = 2
+			}
+			procs[c.server] += n
+		}
+		if m.shared(c.cfg) && c.phase < retired {
+			h.Pool = append(h.Pool, PoolView{c.server, c.cfg.Fp, append([]SessionID(nil), c.holders...)})
+		}
+	}
+	for name, n := range procs {
+		h.Processes = append(h.Processes, Count{name, n})
+	}
+	sort.Slice(h.Processes, func(i, j int) bool { return h.Processes[i].Server < h.Processes[j].Server })
+	sort.SliceStable(h.Pool, func(i, j int) bool {
+		if h.Pool[i].Server != h.Pool[j].Server {
+			return h.Pool[i].Server < h.Pool[j].Server
+		}
+		return h.Pool[i].Config < h.Pool[j].Config
+	})
+	for name, r := range m.onDisk {
+		h.Records = append(h.Records, RecordView{name, r.Config, r.Approved})
+	}
+	sort.Slice(h.Records, func(i, j int) bool { return h.Records[i].Server < h.Records[j].Server })
+}
