@@ -86,8 +86,8 @@ func (h *Host) fresh() *base {
 	h.assembleLists(b)
 	b.settings = merge(append(layerEntries(layers), ranked{fromLaunch, h.launch}))
 	b.common = view{base: b, settings: b.settings, servers: b.settings}
-	if ext := h.extensionEntries(); len(ext) > 0 {
-		b.common.servers = overlay(merge(ext), b.settings)
+	if ext := h.extensionMap(); len(ext) > 0 {
+		b.common.servers = overlay(ext, b.settings)
 	}
 	h.base, h.stale = b, false
 	var old *view
@@ -127,14 +127,22 @@ func layerEntries(layers []settings.Layer) []ranked {
 	return out
 }
 
-// extensionEntries returns every extension's servers, in order of the extensions' names. None count in a bare launch (SRC-13).
-func (h *Host) extensionEntries() []ranked {
+// extensionMap is what the extensions give together; of two that give one name the first, by its own name, keeps it. None
+// count in a bare launch (SRC-13).
+func (h *Host) extensionMap() []served {
 	if h.o.Bare {
 		return nil
 	}
-	var out []ranked
+	var out []served
 	for _, x := range h.extensions {
-		out = append(out, ranked{fromExtension, x.entries})
+		next := merge([]ranked{{fromExtension, x.entries}})
+		if len(out) > 0 {
+			next = overlay(next, out)
+			for i := range next {
+				next[i].shadows = nil // an extension shadows none of its kind
+			}
+		}
+		out = next
 	}
 	return out
 }

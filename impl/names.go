@@ -24,7 +24,7 @@ func ToolName(server, tool string) string {
 	if len(name) <= modelNameMost {
 		return name
 	}
-	sum := sha256.Sum256([]byte(strconv.Itoa(len(server)) + ":" + server + tool))
+	sum := sha256.Sum256([]byte(server + "\x00" + tool))
 	return name[:modelNameMost-digestLength-1] + "_" + hex.EncodeToString(sum[:])[:digestLength]
 }
 
