@@ -18,7 +18,6 @@ type link struct {
 	conn   *conn         // nil: failed, or not tried
 	class  string        // why it failed; "" if it has a connection or was not tried
 	last   *conn         // the connection that failed
-	next   *served       // what the running pass wants of it; nil outside a pass
 }
 
 func (l *link) fail(class string) {

@@ -97,7 +97,7 @@ func (h *Host) retireWhatGoes(s *session, v *view) {
 	i, kept := 0, s.links[:0:0]
 	changed := false
 	for n, l := range s.links {
-		for i < len(v.servers) && v.servers[i].name < l.server {
+		for i < len(v.servers) && v.servers[i].name != l.server && v.servers[i].name < l.server {
 			i++
 		}
 		var sv *served
@@ -122,7 +122,7 @@ func (h *Host) retireWhatGoes(s *session, v *view) {
 			kept = append(kept, l)
 		}
 	}
-	if changed {
+	if changed && !s.closed {
 		s.links = kept
 	}
 }
@@ -137,41 +137,46 @@ func (h *Host) drop(s *session, l *link, why string) {
 }
 
 // dialWhatComes acquires what is admitted and neither live nor being dialled (REC-1, POOL-4), in order of name. What is
-// held already is untouched, but for its filters and trust (REC-5, REC-6).
+// held already is not even looked at, but for a changed entry: its filters and trust (REC-5, REC-6).
 func (h *Host) dialWhatComes(s *session, v *view) {
-	i := 0
+	type task struct {
+		link *link
+		want *served
+	}
+	var tasks []task
 	var added []*link
+	i := 0
 	for n := range v.servers {
 		sv := &v.servers[n]
 		if sv.verdict != admission.Admitted {
 			continue
 		}
-		for i < len(s.links) && s.links[i].server < sv.name {
+		for i < len(s.links) && s.links[i].server != sv.name && s.links[i].server < sv.name {
 			i++
 		}
-		var l *link
 		if i < len(s.links) && s.links[i].server == sv.name {
-			l = s.links[i]
-		} else {
-			l = &link{server: sv.name}
-			added = append(added, l)
+			if l := s.links[i]; l.conn == nil || l.entry != sv.entry {
+				tasks = append(tasks, task{l, sv})
+			}
+			i++
+			continue
 		}
-		l.next = sv
+		l := &link{server: sv.name}
+		added = append(added, l)
+		tasks = append(tasks, task{l, sv})
 	}
 	if len(added) > 0 {
 		s.links = mergeLinks(s.links, added)
 	}
-	for _, l := range slices.Clone(s.links) {
-		sv := l.next
-		l.next = nil
-		switch {
-		case sv == nil || s.closed:
-		case l.conn == nil:
-			l.entry = sv.entry
-			h.acquire(s, l)
-		case l.entry != sv.entry:
-			l.entry = sv.entry
-			h.refilter(s, l)
+	for _, t := range tasks {
+		if s.closed {
+			return
+		}
+		t.link.entry = t.want.entry
+		if t.link.conn == nil {
+			h.acquire(s, t.link)
+		} else {
+			h.refilter(s, t.link)
 		}
 	}
 }

@@ -112,12 +112,16 @@ func (h *Host) endSession(s *session, why error) {
 	}
 }
 
-// AddRuntime adds or replaces a runtime server of a session (CFG-5). done runs when the pass that follows has ended; a
-// malformed entry counts as absent, with a notice (SRC-8).
+// AddRuntime adds or replaces a runtime server of a session (CFG-5); entry is one JSON value. done runs when the pass that
+// follows has ended; a malformed entry counts as absent, with a notice (SRC-8).
 func (h *Host) AddRuntime(id port.SessionID, name string, entry []byte, done func(error)) {
 	s := h.session(id)
 	if s == nil {
 		call(done, h.noSession(id))
+		return
+	}
+	if !json.Valid(entry) {
+		call(done, fmt.Errorf("runtime server %q: expected one JSON value", name))
 		return
 	}
 	key, err := json.Marshal(name)

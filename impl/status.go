@@ -66,28 +66,27 @@ func (h *Host) serverStatus(s *session, sv *served) ServerStatus {
 	for _, x := range sv.shadows {
 		out.Shadows = append(out.Shadows, x.String())
 	}
-	if r := s.registry.servers[sv.name]; r != nil {
-		for i, t := range r.tools {
-			if s.registry.offered(sv.name, t, r.names[i]) {
-				out.Tools = append(out.Tools, t)
-			}
-		}
-		out.Prompts, out.Resources = r.prompts, r.resources
-	}
 	if sv.verdict != admission.Admitted {
 		out.State, out.Text = held(sv)
 		return out
 	}
 	l := s.link(sv.name)
 	switch {
-	case l != nil && l.conn != nil && l.conn.phase == live:
-		out.State, out.Conn = "live", l.conn.id
 	case l != nil && l.conn == nil && l.class != "":
 		out.State, out.Error = "failed:"+l.class, failureText(l.class, sv)
-	default: // being dialled, waiting for its predecessor's end, or for the pass that will dial it
+	case l == nil || l.conn == nil: // not tried yet: the pass that will dial it has not begun, or failed
 		out.State = "dialing"
-		if l != nil && l.conn != nil {
-			out.Conn = l.conn.id
+	case l.conn.phase != live || l.entry != sv.entry && l.conn.exp.Fingerprint != h.expand(sv.entry).Fingerprint:
+		out.State, out.Conn = "dialing", l.conn.id // or waiting for its predecessor's end, or for a pass
+	default:
+		out.State, out.Conn = "live", l.conn.id
+		if r := s.registry.servers[sv.name]; r != nil {
+			for i, t := range r.tools {
+				if s.registry.offered(sv.name, t, r.names[i]) && sv.entry.Visible(t) {
+					out.Tools = append(out.Tools, t)
+				}
+			}
+			out.Prompts, out.Resources = r.prompts, r.resources
 		}
 	}
 	return out

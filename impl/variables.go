@@ -7,38 +7,62 @@ import (
 )
 
 // noteVariables keeps the notices about variables that are left over in the entries of each file (SRC-9): they stand for
-// every entry of a source that counts, also a shadowed or filtered one. prev is the base before, or nil.
+// every entry of a source that counts, also a shadowed or filtered one. Only entries that prev did not have are looked at.
 func (h *Host) noteVariables(prev, now *base) {
-	var before []event.Scope
-	if prev != nil {
-		for i := range prev.layers {
-			before = append(before, prev.layers[i].Scope)
-		}
-	}
 	for i := range now.layers {
 		l := &now.layers[i]
-		for j, s := range before {
-			if s == l.Scope {
-				before[j] = ""
+		var before []*config.Entry
+		if h.variablesNoted {
+			before = layerOf(prev, l.Scope)
+			if before != nil && sameSlice(before, l.Servers) {
+				continue
 			}
 		}
-		if prev != nil && sameSlice(layerOf(prev, l.Scope), l.Servers) && h.variablesNoted {
-			continue
+		giver := "variables\x00" + string(l.Scope)
+		old := h.board.sets[giver]
+		var notices []event.Notice
+		n := 0
+		for _, e := range l.Servers {
+			for n < len(before) && before[n] != e && before[n].Name < e.Name {
+				n++
+			}
+			if n == len(before) || before[n] != e {
+				notices = append(notices, fromProblems(string(l.Scope), "", h.expand(e).Problems)...)
+				continue
+			}
+			for k := range old {
+				if old[k].Server == e.Name {
+					notices = append(notices, old[k])
+				}
+			}
 		}
-		h.give("variables\x00"+string(l.Scope), h.variableNotices(string(l.Scope), "", l.Servers))
+		h.give(giver, notices)
 	}
-	for _, s := range before {
-		if s != "" { // the source no longer counts (SRC-12)
-			h.give("variables\x00"+string(s), nil)
+	if prev != nil {
+		for i := range prev.layers {
+			if s := prev.layers[i].Scope; !now.counts(s) { // SRC-12
+				h.give("variables\x00"+string(s), nil)
+			}
 		}
 	}
 	h.variablesNoted = true
 }
 
-func layerOf(b *base, s event.Scope) []*config.Entry {
+func (b *base) counts(s event.Scope) bool {
 	for i := range b.layers {
 		if b.layers[i].Scope == s {
-			return b.layers[i].Servers
+			return true
+		}
+	}
+	return false
+}
+
+func layerOf(b *base, s event.Scope) []*config.Entry {
+	if b != nil {
+		for i := range b.layers {
+			if b.layers[i].Scope == s {
+				return b.layers[i].Servers
+			}
 		}
 	}
 	return nil
@@ -47,9 +71,7 @@ func layerOf(b *base, s event.Scope) []*config.Entry {
 func (h *Host) variableNotices(file string, s port.SessionID, entries []*config.Entry) []event.Notice {
 	var out []event.Notice
 	for _, e := range entries {
-		if x := h.expand(e); len(x.Problems) > 0 {
-			out = append(out, fromProblems(file, s, x.Problems)...)
-		}
+		out = append(out, fromProblems(file, s, h.expand(e).Problems)...)
 	}
 	return out
 }

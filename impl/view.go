@@ -103,7 +103,12 @@ func (h *Host) noteRemoved(s *session, now []served) {
 	}
 	count := h.trusted && s.seenTrusted
 	i := 0
-	for _, sv := range now {
+	for n := range now {
+		sv := &now[n]
+		if i < len(before) && before[i].entry == sv.entry { // nearly always: the names need no comparison
+			i++
+			continue
+		}
 		for ; i < len(before) && before[i].name < sv.name; i++ {
 			s.noteGone(before[i].name, count)
 		}

@@ -36,6 +36,8 @@ type world struct {
 	host    *Host
 	inject  func(point string, s port.SessionID, server string) error
 	quiet   bool
+	calls   int // that run, for tests that count them
+	watch   func(*event.Event)
 }
 
 type due struct {
@@ -77,6 +79,9 @@ func (w *world) start(o Options, sessions ...port.SessionID) {
 	}
 	h, err := New(o, Ports{Clock: w, Exec: w, FS: w.fs, Dialer: w, Post: func(f func()) { w.after(0, f) },
 		Observe: func(ev *event.Event) {
+			if w.watch != nil {
+				w.watch(ev)
+			}
 			if !w.quiet {
 				w.events = append(w.events, ev)
 			}
