@@ -35,6 +35,19 @@ func (h *Host) Busy() []string {
 	return out
 }
 
+// Settled reports whether Busy is empty, without saying what is in flight.
+func (h *Host) Settled() bool {
+	if h.starting && !h.started && !h.down || h.deciding > 0 || h.store.Busy() {
+		return false
+	}
+	for _, c := range h.conns {
+		if c.phase == dialling || c.phase == live && c.refresh.running || c.phase == ending && !c.stuck {
+			return false
+		}
+	}
+	return h.down || len(h.src.Busy()) == 0
+}
+
 // Polled lists the sources that are polled because they cannot be watched or read (WAT-9).
 func (h *Host) Polled() []event.Scope { return h.src.Polled() }
 

@@ -119,7 +119,7 @@ func (h *Host) ended(c *conn) {
 	if c.stuck {
 		h.unstick(c)
 	}
-	if sl.cur != nil {
+	if sl.cur != nil && sl.cur.phase == waiting {
 		h.begin(sl.cur)
 	}
 	h.vacate(sl)
@@ -131,16 +131,21 @@ func (h *Host) ended(c *conn) {
 // tried, and failed (REC-13).
 func (h *Host) getStuck(c *conn) {
 	c.stuck = true
+	told := false
 	for _, id := range c.past {
 		s := h.session(id)
 		if s == nil {
 			continue
 		}
+		told = true
 		h.reportStuck(s, c)
 		if l := s.link(c.server); l != nil && l.conn == nil && l.last == c {
 			l.class = "stuck"
 			h.updated(s, c.server)
 		}
+	}
+	if !told { // its sessions have closed: somebody should know all the same
+		h.reportStuck(nil, c)
 	}
 	if w := c.slot.cur; w != nil {
 		waiters := w.holders
@@ -164,9 +169,14 @@ func (h *Host) failStuck(s *session, l *link, c *conn) {
 	h.updated(s, l.server)
 }
 
+// reportStuck raises the notice for one session, or for the whole host if s is nil.
 func (h *Host) reportStuck(s *session, c *conn) {
-	h.give(stuckGiver(s.id, c), []event.Notice{{Server: c.server, Kind: "stuck", Session: s.id,
-		Text: "a process of this server is alive 1 s after it was killed; the server is not started again until it is gone"}})
+	n := event.Notice{Server: c.server, Kind: "stuck",
+		Text: "a process of this server is alive 1 s after it was killed; the server is not started again until it is gone"}
+	if s != nil {
+		n.Session = s.id
+	}
+	h.give(stuckGiver(n.Session, c), []event.Notice{n})
 }
 
 func stuckGiver(id port.SessionID, c *conn) string {
@@ -175,6 +185,7 @@ func stuckGiver(id port.SessionID, c *conn) string {
 
 // unstick: the process is gone after all. Its end asks for a pass in every session that had it or wants it.
 func (h *Host) unstick(c *conn) {
+	h.give(stuckGiver("", c), nil)
 	for _, s := range h.allSessions() {
 		l := s.link(c.server)
 		if slices.Contains(c.past, s.id) || l != nil && l.last == c {

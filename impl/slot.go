@@ -47,7 +47,7 @@ func (h *Host) slot(k slotKey) *slot {
 
 // vacate forgets a slot that holds nothing.
 func (h *Host) vacate(sl *slot) {
-	if sl.cur == nil && sl.end == nil {
+	if sl.cur == nil && sl.end == nil && h.slots[sl.key] == sl {
 		delete(h.slots, sl.key)
 	}
 }
