@@ -147,7 +147,7 @@ func readShows(n node) []ShowsExpect {
 			case "text":
 				s.Text = readText(f.val, "text")
 			case "error":
-				s.Error = readText(f.val, "error")
+				s.Error = readError(f.val)
 			case "file":
 				s.File = readText(f.val, "file")
 			case "shadows":
@@ -169,6 +169,19 @@ func readText(n node, what string) *string {
 		s = n.str(what)
 	}
 	return &s
+}
+
+// readError reads a class or a text; true and false say that there is some error, or none.
+func readError(n node) *string {
+	text := "some"
+	switch n.kind() {
+	case 't':
+	case 'f':
+		text = ""
+	default:
+		return readText(n, "error")
+	}
+	return &text
 }
 
 // readOutcome reads an outcome of CALL-4, with or without a blank after the colon.

@@ -119,7 +119,7 @@ func readFile(m member) Step {
 		has[f.key] = true
 	}
 	switch {
-	case has["mcpServers"] || len(ms) == 0: // the document itself
+	case len(ms) == 0 || has["mcpServers"] || has["security"] || has["env"] || has["proxy"] || has["theme"]: // the document itself
 		s.JSON = m.val.value()
 		return s
 	case has["servers"] || has["mcp"] || has["other"]:

@@ -160,7 +160,7 @@ var schemaDefs = [][2]string{
 		"notices":{"type":"array","items":{"type":"object","additionalProperties":false,"properties":{
 			"file":{"type":"string"},"server":{"type":"string"},"key":{"type":"string"},"kind":{"type":"string"}}}},
 		"shows":{"type":"object","additionalProperties":{"type":"object","additionalProperties":false,"properties":{
-			"text":{"type":["string","null"]},"error":{"type":["string","null"]},"file":{"type":["string","null"]},"shadows":{"$ref":"#/$defs/names"}}}},
+			"text":{"type":["string","null"]},"error":{"type":["string","null","boolean"]},"file":{"type":["string","null"]},"shadows":{"$ref":"#/$defs/names"}}}},
 		"hint":{"type":"boolean"},
 		"calls":{"type":"object","additionalProperties":{"type":"string"}}}}`},
 	{"lists", `{"type":"object","additionalProperties":{"$ref":"#/$defs/names"}}`},

@@ -98,6 +98,7 @@ func TestSpellingsThatMeanTheSame(t *testing.T) {
 		{`{"do":"server","server":"k","behaviour":{"fault":"hang"}}`, `{"do":"server","server":"k","behaviour":{"fault":"hang","at":"init"}}`},
 		{`{"do":"advance","ms":300}`, `{"do":"advance","ms":3e2}`},
 		{`{"expect":{"s1":{"servers":{"a":"live|dialing"}}}}`, `{"expect":{"s1":{"servers":{"a":["dialing","live"]}}}}`},
+		{`{"expect":{"s1":{"shows":{"a":{"error":""}}}}}`, `{"expect":{"s1":{"shows":{"a":{"error":null}}}}}`, `{"expect":{"s1":{"shows":{"a":{"error":false}}}}}`},
 		{`{"expect":{"s1":{"calls":{"a":"refused:filtered"}}}}`, `{"expect":{"s1":{"calls":{"a":"refused: filtered"}}}}`},
 	} {
 		var first Step
