@@ -45,7 +45,7 @@ func (b *builder) plain(i int) *model.Value {
 	}
 	e := model.Obj(mem("command", model.Str(b.key(i))))
 	if b.may(fFields, 150) {
-		e = b.vary(e)
+		e = b.varyBy(e, livelyWeights)
 	}
 	return e
 }
@@ -92,8 +92,10 @@ func (b *builder) entry(i int) *model.Value {
 }
 
 // vary changes one field of a config.
-func (b *builder) vary(e *model.Value) *model.Value {
-	switch b.s.Pick(fieldWeights) {
+func (b *builder) vary(e *model.Value) *model.Value { return b.varyBy(e, fieldWeights) }
+
+func (b *builder) varyBy(e *model.Value, w []uint16) *model.Value {
+	switch b.s.Pick(w) {
 	case 0:
 		return withMember(e, "args", oneOf(b.s, argLists))
 	case 1:
@@ -136,6 +138,9 @@ func (b *builder) vary(e *model.Value) *model.Value {
 }
 
 var fieldWeights = []uint16{6, 5, 2, 3, 5, 4, 6, 4, 5, 2, 3, 3, 2, 3, 3, 1, 2, 3}
+
+// livelyWeights leave out what keeps a server from running: the plain config of a name runs.
+var livelyWeights = []uint16{6, 5, 0, 3, 0, 4, 6, 4, 0, 0, 3, 3, 2, 3, 0, 1, 2, 3}
 
 // variable puts a variable somewhere (SRC-9).
 func (b *builder) variable(e *model.Value) *model.Value {

@@ -101,14 +101,16 @@ func (b *builder) lists(st *trace.Step) model.Scope {
 }
 
 // list draws the entries of a list: names mostly, globs, or none.
-func (b *builder) list() []string {
+func (b *builder) list() []string { return b.listBy(listWeights) }
+
+func (b *builder) listBy(w []uint16) []string {
 	list := []string{}
-	switch b.s.Pick(listWeights) {
+	switch b.s.Pick(w) {
 	case 0:
 		return append(list, b.names[b.name()])
 	case 1:
 		for i := range b.names {
-			if chance(b.s, 600) {
+			if chance(b.s, 700) {
 				list = append(list, b.names[i])
 			}
 		}
@@ -123,7 +125,10 @@ func (b *builder) list() []string {
 	return append(list, oneOf(b.s, globs), b.names[b.name()])
 }
 
-var listWeights = []uint16{4, 4, 3, 2, 3, 2}
+var (
+	listWeights = []uint16{4, 7, 2, 3, 3, 3}
+	flagWeights = []uint16{3, 8, 2, 4, 1, 2} // the flag cannot be taken back: it seldom denies all
+)
 
 func (b *builder) restartKeys(st *trace.Step) {
 	if chance(b.s, 300) {

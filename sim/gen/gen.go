@@ -66,7 +66,7 @@ func (b *builder) steps() {
 			}
 			b.next(i)
 		})
-		i = len(b.tr.Steps)
+		i = max(i+1, len(b.tr.Steps))
 	}
 	if n := len(b.tr.Steps); n == 0 || b.tr.Steps[n-1].Do != trace.Settle {
 		if !chance(b.s, 1000-b.p.settleAtEnd) {
@@ -78,9 +78,7 @@ func (b *builder) steps() {
 // next draws one step: the next of a motif that was begun, or any.
 func (b *builder) next(i int) {
 	if len(b.queue) > 0 && b.s.Pick(queueWeights) == 0 {
-		st := b.queue[0]
-		b.queue = b.queue[1:]
-		b.take(st)
+		b.goOn()
 		return
 	}
 	w := b.present(i)
@@ -90,15 +88,21 @@ func (b *builder) next(i int) {
 	}
 	if c >= firstMotif {
 		motifs[c-firstMotif].begin(b)
-		if len(b.queue) > 0 {
-			st := b.queue[0]
-			b.queue = b.queue[1:]
-			b.take(st)
-		}
+		b.goOn()
 		return
 	}
 	kinds[c].draw(b, b.add(kinds[c].do))
 	b.saw(len(b.tr.Steps) - 1)
+}
+
+// goOn takes the next step of a motif; to settle twice is nothing.
+func (b *builder) goOn() {
+	st := b.queue[0]
+	b.queue = b.queue[1:]
+	if n := len(b.tr.Steps); st.Do == trace.Settle && n > 0 && b.tr.Steps[n-1].Do == trace.Settle {
+		return
+	}
+	b.take(st)
 }
 
 var queueWeights = []uint16{4, 1}
@@ -113,7 +117,7 @@ func (b *builder) present(i int) []uint16 {
 		w[cAdvance] *= more
 		w[cSettle] *= more
 	} else {
-		w[cSettle] /= 3
+		w[cSettle] = w[cSettle]/8 + 1
 	}
 	if b.looked {
 		w[cApprove] *= 4

@@ -214,7 +214,7 @@ func TestProfilesReachWhatTheyAreFor(t *testing.T) {
 		{"default", "pool mode", 350, func(t *trace.Trace) bool { return t.Header.Launch.Mode == "pool" }},
 		{"default", "an odd name", 150, func(t *trace.Trace) bool { return bytes.ContainsAny(trace.Print(t), "é/:") }},
 		{"default", "a file in pieces", 40, any(func(s *trace.Step) bool { return s.How == "chunks" && s.Parts > 1 })},
-		{"files", "a broken text", 200, any(func(s *trace.Step) bool { return s.Do == trace.Write && s.Unreadable && s.HasText })},
+		{"files", "a broken text", 170, any(func(s *trace.Step) bool { return s.Do == trace.Write && s.Unreadable && s.HasText })},
 		{"files", "another kind of file", 60, any(func(s *trace.Step) bool { return s.Kind == "loop" || s.Kind == "dangling" || s.Kind == "directory" })},
 		{"files", "a BOM", 100, any(func(s *trace.Step) bool { return s.HasText && bytes.HasPrefix([]byte(s.Text), []byte("\xef\xbb\xbf")) })},
 		{"approvals", "an answer", 850, any(func(s *trace.Step) bool { return s.Do == trace.Approve })},

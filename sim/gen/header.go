@@ -48,7 +48,7 @@ func (b *builder) launch(l *trace.Launch, sessions int) {
 		l.Sessions = b.all[:sessions:sessions]
 	}
 	if b.has(fFlag) {
-		l.HasAllowed, l.Allowed = true, b.list()
+		l.HasAllowed, l.Allowed = true, b.listBy(flagWeights)
 	}
 	if b.has(fMcpConfig) {
 		l.McpConfig = b.someServers()
