@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"mcpsim/model"
 	"mcpsim/sim/trace"
 )
 
@@ -288,4 +289,61 @@ func BenchmarkDrawByRapid(b *testing.B) {
 	for i := 0; i < b.N; i++ {
 		g.Example(i)
 	}
+}
+
+// The bench profile has what its bars ask for: at least 6 loads and 4 dials a trace, counted from below: a load is a watched source
+// that changed before time passed, the first read not counted; a dial is a runnable config that is new in the user file,
+// in one session.
+func TestBenchTracesHaveLoadsAndDials(t *testing.T) {
+	const n = 1000
+	p := profile(t, "bench")
+	loads, dials := 0, 0
+	for seed := uint64(0); seed < n; seed++ {
+		tr := Draw(seed, p)
+		var user *model.Value
+		for i := range tr.Header.Files {
+			if w := &tr.Header.Files[i].Write; w.File == "user" {
+				user = w.JSON
+				dials += fresh(nil, user)
+			}
+		}
+		dirty := map[string]bool{}
+		for i := range tr.Steps {
+			s := &tr.Steps[i]
+			switch {
+			case s.Do == trace.Edit || s.Do == trace.Write && s.JSON != nil || s.Do == trace.Remove:
+				dirty[s.File] = true
+				if s.File == "user" {
+					next := s.JSON
+					if s.Do == trace.Edit {
+						next = edited(user, s)
+					}
+					dials += fresh(user, next)
+					user = next
+				}
+			case s.Do == trace.Settle || s.Do == trace.Advance && s.Ms >= 300:
+				loads += len(dirty)
+				dirty = map[string]bool{}
+			}
+		}
+	}
+	t.Logf("%.1f loads, %.1f dials a trace, from below", float64(loads)/n, float64(dials)/n)
+	if loads < 6*n || dials < 4*n {
+		t.Errorf("%.1f loads and %.1f dials a trace, meant are 6 and 4", float64(loads)/n, float64(dials)/n)
+	}
+}
+
+// fresh counts the runnable configs of a document that another one does not have.
+func fresh(before, now *model.Value) int {
+	n, servers := 0, now.Get("mcpServers")
+	if servers == nil {
+		return 0
+	}
+	for _, m := range servers.Members {
+		on := m.Value.Get("disabled") == nil && m.Value.Get("enabled") == nil
+		if old := before.At("mcpServers", m.Key); on && (old == nil || !model.Equal(old, m.Value)) {
+			n++
+		}
+	}
+	return n
 }

@@ -30,6 +30,7 @@ const (
 	mMixed                        // restart keys and hot keys in one save
 	mPieces                       // a save in pieces around the debounce
 	mEcho                         // the same content again, in another form
+	mCrowd                        // one slow and one stuck server among many
 	endOfMotifs
 )
 
@@ -44,7 +45,7 @@ var motifs = [numMotifs]struct {
 	{"deny", (*builder).deny}, {"distrust", (*builder).distrust}, {"revoke", (*builder).revoke}, {"locked", (*builder).locked},
 	{"unsynced", (*builder).unsynced}, {"move-in", (*builder).moveIn}, {"lists", (*builder).changingLists}, {"fleeting", (*builder).fleeting},
 	{"twin", (*builder).twin}, {"stuck", (*builder).stuck}, {"across", (*builder).across}, {"polled", (*builder).polled},
-	{"mixed", (*builder).mixed}, {"pieces", (*builder).pieces}, {"echo", (*builder).echo},
+	{"mixed", (*builder).mixed}, {"pieces", (*builder).pieces}, {"echo", (*builder).echo}, {"crowd", (*builder).crowd},
 }
 
 func (b *builder) then(steps ...trace.Step) { b.queue = append(b.queue, steps...) }
@@ -284,8 +285,12 @@ func (b *builder) fleeting() {
 func (b *builder) twin() {
 	i := b.name()
 	s, t := oneOf(b.s, b.all), oneOf(b.s, b.all)
-	b.then(put(model.User, b.names[i], b.palettes[i][0]),
-		trace.Step{Do: trace.Open, Session: s, Servers: model.Obj(mem(b.names[i], b.palettes[i][1]))},
+	own := b.palettes[i][1]
+	if chance(b.s, 400) { // POOL-6: one connection, seen through two sessions' filters
+		own = withMember(b.palettes[i][0], "includeTools", oneOf(b.s, toolFilters))
+	}
+	b.then(put(model.User, b.names[i], b.palettes[i][0]), trace.Step{Do: trace.Close, Session: s},
+		trace.Step{Do: trace.Open, Session: s, Servers: model.Obj(mem(b.names[i], own))},
 		trace.Step{Do: trace.RuntimeAdd, Session: t, Server: b.names[i], Config: b.palettes[i][b.s.Below(3)]}, settle)
 	if chance(b.s, 500) {
 		b.then(trace.Step{Do: trace.RuntimeRemove, Session: t, Server: b.names[i]}, settle)
@@ -360,3 +365,22 @@ func (b *builder) echo() {
 	b.format(&same)
 	b.then(st, settle, same, settle)
 }
+
+func (b *builder) crowd() {
+	slow, stuck := b.behaviour(0), model.Behaviour{Tools: toolLists[1], Unkillable: true}
+	slow.Fault, slow.FaultAt = model.NoFault, 0
+	slow.Delays[model.StepInit] = model.Delay{Ms: oneOf(b.s, slowTimes)}
+	stuck.Delays[model.StepEnd].Ms = oneOf(b.s, stuckEnds)
+	last := len(b.keys) - 1
+	b.then(trace.Step{Do: trace.Server, Server: b.keys[0], Behaviour: &slow}, trace.Step{Do: trace.Server, Server: b.keys[last], Behaviour: &stuck})
+	for variant := 0; variant < 2; variant++ {
+		all := make([]model.Member, 0, len(b.names))
+		for i := range b.names {
+			all = append(all, mem(b.names[i], b.palettes[i][variant]))
+		}
+		b.then(trace.Step{Do: trace.Edit, File: "user", Servers: model.Obj(all...)}, wait(b.near()), wait(oneOf(b.s, endTimes)))
+	}
+	b.then(settle)
+}
+
+var slowTimes = []model.Ms{30001, 2000, 29999, 30000, 5000}

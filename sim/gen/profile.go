@@ -93,7 +93,7 @@ var base = weights{
 
 	mStale: 6, mStorm: 3, mDrain: 4, mLate: 5, mRevert: 5, mRetry: 5, mLost: 4, mAgain: 5, mDeny: 3, mDistrust: 3,
 	mRevoke: 4, mLocked: 3, mUnsynced: 2, mMoveIn: 3, mLists: 4, mFleeting: 4, mTwin: 4, mStuck: 4, mAcross: 4, mPolled: 3,
-	mMixed: 3, mPieces: 3, mEcho: 3,
+	mMixed: 3, mPieces: 3, mEcho: 3, mCrowd: 3,
 }
 
 var everything = features{
@@ -115,7 +115,7 @@ var profiles = []Profile{
 	{Name: "files", Doc: "files, watching, bad input, layers", MinSteps: 8, MaxSteps: 50,
 		weights: base.times(3, cWrite, cRemove, cMkdir, cRmdir, cChmod, cTouch).times(2, cReload, cRestart).
 			times(0, cCall, cServer, cCrash, cRuntimeAdd, cRuntimeRemove, cOpen, cClose).
-			motifs(0, mDrain, mLost, mLists, mFleeting, mTwin, mStuck, mAcross).motifs(4, mStorm, mMoveIn, mPolled, mMixed, mPieces, mEcho),
+			motifs(0, mDrain, mLost, mLists, mFleeting, mTwin, mStuck, mAcross, mCrowd).motifs(4, mStorm, mMoveIn, mPolled, mMixed, mPieces, mEcho),
 		features: with(everything, 700, fBroken, fFormats, fHow, fMalformed, fSystem, fMoves).but(fDirs, 400).but(fSiblings, 400).
 			but(fRestart, 500).but(fVariables, 400).but(fDelays, 200).but(fFaulty, 100).but(fStubborn, 50),
 		sessions: []uint16{4, 2}, names: []uint16{0, 3, 3, 1}, pool: 300, settleAtEnd: 900, spare: 1, filesFirst: 500, core: []choice{cWrite}},
@@ -143,7 +143,7 @@ var profiles = []Profile{
 
 	{Name: "pool", Doc: "many sessions that come and go, drains, shared connections", MinSteps: 10, MaxSteps: 55,
 		weights: base.times(6, cOpen, cClose).times(3, cRuntimeAdd, cRuntimeRemove).times(2, cCrash, cServer).times(0, cMkdir, cRmdir, cChmod, cTouch, cWrite, mMoveIn).
-			motifs(20, mDrain).motifs(8, mFleeting, mTwin).motifs(3, mStuck, mLate, mAgain),
+			motifs(20, mDrain).motifs(8, mFleeting, mTwin, mCrowd).motifs(3, mStuck, mLate, mAgain),
 		features: with(everything, 800, fDelays, fLimits).but(fStubborn, 500).but(fFaulty, 500).but(fFields, 600).but(fBroken, 0).
 			but(fMalformed, 0).but(fFormats, 0).but(fMoves, 0).but(fDirs, 0).but(fLaunch, 100),
 		sessions: []uint16{2, 4, 4, 2, 1}, names: []uint16{0, 2, 3, 3, 2}, pool: 1000, settleAtEnd: 900, spare: 4, filesFirst: 800,
@@ -151,7 +151,7 @@ var profiles = []Profile{
 
 	{Name: "bench", Doc: "what the benchmarks draw: 30 steps, 2 sessions, no swarm", MinSteps: 29, MaxSteps: 30,
 		weights: base.times(0, cMkdir, cRmdir, cChmod, cTouch, cTrust, cInitialize, cRestart, cShutdown, cFault, mMoveIn).
-			motifs(0, mStorm, mDistrust, mUnsynced, mMoveIn, mPolled, mStuck, mLocked),
+			motifs(0, mStorm, mDistrust, mUnsynced, mMoveIn, mPolled, mStuck, mLocked, mCrowd),
 		features: features{fRemote: 250, fFields: 400, fLists: 300, fDelays: 800, fHold: 300, fFaulty: 200, fRecords: 500, fFormats: 300, fHow: 300},
 		sessions: []uint16{0, 1}, names: []uint16{0, 0, 1, 1}, pool: 500, settleAtEnd: 1000, spare: 1, filesFirst: 800, steady: true},
 }
