@@ -61,10 +61,14 @@ func (h *Host) begin(c *conn) {
 	h.nextConn++
 	c.id, c.phase = h.nextConn, dialling
 	h.conns = append(h.conns, c)
+	// Entries of one fingerprint may still differ, in filters say. The dial is the first waiter's and theirs who have the
+	// very same entry; the others join it.
 	entry := c.holders[0].link(c.server).entry
-	ids := make([]port.SessionID, len(c.holders))
-	for i, s := range c.holders {
-		ids[i] = s.id
+	var ids []port.SessionID
+	for _, s := range c.holders {
+		if s.link(c.server).entry.Hash == entry.Hash {
+			ids = append(ids, s.id)
+		}
 	}
 	invariant(h.initialized && h.trusted && !h.down, "INV-5", "%s dialled", c.server)
 	h.emit(&event.Event{Kind: event.Dial, Sessions: ids, Server: c.server, Conn: c.id, Entry: entry, Fingerprint: c.exp.Fingerprint})

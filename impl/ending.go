@@ -144,10 +144,11 @@ func (h *Host) getStuck(c *conn) {
 			h.updated(s, c.server)
 		}
 	}
-	if !told { // its sessions have closed: somebody should know all the same
+	w := c.slot.cur
+	if !told && w == nil { // its sessions have closed: somebody should know all the same
 		h.reportStuck(nil, c)
 	}
-	if w := c.slot.cur; w != nil {
+	if w != nil {
 		waiters := w.holders
 		w.holders = nil
 		h.abandon(w)
