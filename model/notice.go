@@ -56,9 +56,6 @@ func (m *Machine) notices(e *Effective, s *session, v *SessionView) []Notice {
 			}
 		}
 	}
-	for _, w := range m.withheld(v) {
-		out = append(out, Notice{Server: w[0], Key: w[1], Kind: "tool_name"})
-	}
 	sort.Slice(out, func(i, j int) bool { return lessNotice(&out[i], &out[j]) })
 	return out
 }

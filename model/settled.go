@@ -148,7 +148,17 @@ func (m *Machine) sessionView(e *Effective, s *session) SessionView {
 			v.Hint = true
 		}
 	}
+	held := m.withheld(&v)
 	v.Notices = m.notices(e, s, &v)
+	for _, w := range held {
+		v.Notices = append(v.Notices, Notice{Server: w[0], Key: w[1], Kind: "tool_name"})
+		for i := range v.Servers {
+			if v.Servers[i].Name == w[0] {
+				v.Servers[i].Tools = dropName(v.Servers[i].Tools, w[1])
+			}
+		}
+	}
+	sort.SliceStable(v.Notices, func(i, j int) bool { return lessNotice(&v.Notices[i], &v.Notices[j]) })
 	for _, k := range m.calls {
 		if k.session != s.id {
 			continue
@@ -160,6 +170,16 @@ func (m *Machine) sessionView(e *Effective, s *session) SessionView {
 		v.Calls = append(v.Calls, CallView{k.id, out})
 	}
 	return v
+}
+
+func dropName(list []string, name string) []string {
+	out := make([]string, 0, len(list))
+	for _, x := range list {
+		if x != name {
+			out = append(out, x)
+		}
+	}
+	return out
 }
 
 const failedStates = StateFailedRefused | StateFailedExit | StateFailedTimeout | StateFailedProtocol | StateFailedClosed | StateFailedStuck | StateFailedPublish
