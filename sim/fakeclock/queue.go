@@ -49,7 +49,7 @@ func (q *Queue) Reset(order uint64) {
 	}
 	clear(q.heap)
 	q.heap = q.heap[:0]
-	q.now, q.seq, q.ran, q.order = 0, 0, 0, order
+	q.now, q.seq, q.ran, q.perInstant, q.order = 0, 0, 0, 0, order
 	q.timers = [port.TimerLock + 1]int{}
 	for k := range q.timerTies {
 		q.timerTies[k] = q.Tie(Timer(port.TimerKind(k)), "", 0)

@@ -39,12 +39,12 @@ func (q *Queue) Step() error {
 		return nil
 	}
 	e := q.heap[0]
-	q.remove(0)
 	if e.at > q.now {
 		q.now, q.perInstant = e.at, 0
 	} else if q.perInstant++; q.perInstant > maxPerInstant {
 		return &LivelockError{q.now, q.perInstant}
 	}
+	q.remove(0)
 	r := e.n.r
 	q.done(e.n)
 	q.ran++
