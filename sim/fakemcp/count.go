@@ -1,6 +1,7 @@
 package fakemcp
 
 import (
+	"fmt"
 	"sort"
 
 	"mcpsim/impl/port"
@@ -81,5 +82,23 @@ func (w *World) Jobs() []Job {
 	for i, j := range w.jobs {
 		out[i] = Job{Op: j.op, Cancelled: j.cancelled, InPipe: j.acted}
 	}
+	return out
+}
+
+var opNames = [numOps]string{port.OpStart: "start", port.OpInitialize: "init", port.OpListTools: "tools", port.OpListPrompts: "prompts",
+	port.OpListResources: "resources", port.OpCall: "call", port.OpEnd: "end", port.OpRead: "read", port.OpPersist: "persist"}
+
+// Busy says what InFlight counts, for a report; sorted.
+func (w *World) Busy() (out []string) {
+	for _, j := range w.jobs {
+		switch {
+		case j.cancelled || j.op.Kind == port.OpCall:
+		case j.op.Conn != 0:
+			out = append(out, fmt.Sprintf("%s of %s, connection %d", opNames[j.op.Kind], j.op.Server, j.op.Conn))
+		default:
+			out = append(out, opNames[j.op.Kind]+" "+j.op.Detail)
+		}
+	}
+	sort.Strings(out)
 	return out
 }

@@ -69,7 +69,7 @@ func TestDoneOnceAndNeverInline(t *testing.T) {
 	}
 	d := b.dial(stdio("a", "srv"))
 	b.run(1000)
-	if d.failed != "" || b.w.Pending(port.OpListTools) != 1 {
+	if d.failed != "" || b.w.Pending(port.OpListTools) != 1 || fmt.Sprint(b.w.Busy()) != "[tools of a, connection 1]" {
 		t.Error("it does not hang")
 	}
 	b.w.Crash("srv")
