@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -41,7 +42,8 @@ type remoteConn struct {
 	cancel context.CancelFunc
 
 	onExit func(error)
-	lost   sync.Once
+	there  context.Context // until the other side is gone
+	gone   context.CancelCauseFunc
 
 	mu      sync.Mutex
 	closing bool
@@ -57,6 +59,7 @@ func newRemoteConn(d *Dialer, id port.ConnID, spec config.DialSpec) (*remoteConn
 	}
 	c := &remoteConn{d: d, id: id, http: d.http.Clone()}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.there, c.gone = context.WithCancelCause(context.Background())
 	headers := make(map[string]string, len(spec.Headers))
 	for _, h := range spec.Headers {
 		headers[h.Name] = h.Value
@@ -148,6 +151,7 @@ func (c *remoteConn) drop() {
 	c.closing = true
 	c.mu.Unlock()
 	c.cancel()
+	c.gone(context.Canceled) // no more than letting go of what waits
 	if c.sse != nil {
 		_ = c.sse.Close() // says nothing on the wire
 	}
@@ -155,20 +159,21 @@ func (c *remoteConn) drop() {
 	c.d.forget(c.id)
 }
 
-// lose says, once, that the other side is gone.
+// lose says, once, that the other side is gone. Requests that wait for it fail.
 func (c *remoteConn) lose(err error) {
 	c.mu.Lock()
-	closing := c.closing
+	told := c.closing || c.there.Err() != nil
+	if !told {
+		c.gone(fmt.Errorf("%w: %w", hostmcp.ErrClosed, err))
+	}
 	c.mu.Unlock()
-	if closing {
+	if told {
 		return
 	}
-	c.lost.Do(func() {
-		c.d.loop.Post(func() {
-			if c.onExit != nil {
-				c.onExit(err)
-			}
-		})
+	c.d.loop.Post(func() {
+		if c.onExit != nil {
+			c.onExit(err)
+		}
 	})
 }
 
@@ -213,15 +218,28 @@ func (c *remoteConn) ask() error {
 	return err
 }
 
-// SendRequest keeps the subscription of a modern connection standing: a stream that ends is opened again, as long as the
-// server is there. The server acknowledges each, and then everything is listed again, so nothing is missed.
+// SendRequest fails when the other side is gone, which mcp-go tells nobody who waits on the older transport.
 func (c *remoteConn) SendRequest(ctx context.Context, r transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(c.there, func() { cancel(context.Cause(c.there)) })()
+	send := c.wire.SendRequest
+	if r.Method == string(mcp.MethodSubscriptionsListen) {
+		send = c.subscribe
+	}
+	resp, err := send(ctx, r)
+	if err != nil && errors.Is(context.Cause(ctx), hostmcp.ErrClosed) {
+		err = context.Cause(ctx)
+	}
+	return resp, err
+}
+
+// subscribe keeps the subscription of a modern connection standing: a stream that ends is opened again, as long as the
+// server is there. The server acknowledges each, and then everything is listed again, so nothing is missed.
+func (c *remoteConn) subscribe(ctx context.Context, r transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
 	for {
 		resp, err := c.wire.SendRequest(ctx, r)
-		if r.Method != string(mcp.MethodSubscriptionsListen) || ctx.Err() != nil || c.ctx.Err() != nil {
-			return resp, err
-		}
-		if resp != nil && resp.Error != nil { // it offers none
+		if ctx.Err() != nil || resp != nil && resp.Error != nil { // it ended for us, or the server offers none
 			return resp, err
 		}
 		if lost := c.ask(); lost != nil {
@@ -232,9 +250,6 @@ func (c *remoteConn) SendRequest(ctx context.Context, r transport.JSONRPCRequest
 		select {
 		case <-t.C:
 		case <-ctx.Done():
-			t.Stop()
-			return resp, err
-		case <-c.ctx.Done():
 			t.Stop()
 			return resp, err
 		}

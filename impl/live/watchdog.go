@@ -33,7 +33,7 @@ while read -r op p; do
   -) case $g in *" $p "*) g="${g%%" $p "*} ${g#*" $p "}" ;; esac ;;
   esac
 done
-for p in $g; do kill -KILL -- "-$p" 2>/dev/null; done`
+for p in $g; do kill -s KILL -- "-$p" 2>/dev/null || kill -KILL "-$p" 2>/dev/null; done`
 
 // add tells it of a group. An error means that nothing covers the group; the child is of use all the same.
 func (w *watchdog) add(pgid int) error {

@@ -1,0 +1,5 @@
+package live
+
+const hostVariable = "MCPSIM_LIVE_TEST_HOST"
+
+func hostMain() {}

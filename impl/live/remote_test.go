@@ -1,0 +1,163 @@
+package live
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"mcpsim/impl/config"
+	hostmcp "mcpsim/impl/mcp"
+	"mcpsim/sim/realserver"
+)
+
+func (x *line) remote(id int, kind config.Kind, url string) *dialed {
+	x.t.Helper()
+	return x.dial(1, config.DialSpec{Server: "s", Kind: kind, URL: url, Headers: []config.KV{{Name: "X-Key", Value: "k"}}})
+}
+
+func TestRemoteServersListCallAndAnnounce(t *testing.T) {
+	for _, c := range []struct {
+		name, era string
+		kind      config.Kind
+	}{{"streamable legacy", "legacy", config.HTTP}, {"streamable modern", "modern", config.HTTP}, {"sse", "legacy", config.SSE}} {
+		t.Run(c.name, func(t *testing.T) {
+			noLeaks(t)
+			y := newYard(t)
+			y.Behave("srv", realserver.Behaviour{Tools: []string{"x"}, Prompts: []string{"p"}, Era: c.era})
+			h, err := y.HTTP("srv")
+			must(t, err)
+			x := newLine(t, nil)
+			d := x.remote(1, c.kind, h.URL)
+			if tools := x.up(d); !slices.Equal(tools, []string{"x"}) {
+				t.Errorf("tools %v", tools)
+			}
+			if got := d.ProtocolVersion(); (got == "2026-07-28") != (c.era == "modern") {
+				t.Errorf("speaks %s", got)
+			}
+			if res, err := d.Call(patient(t), "x", nil); err != nil || res.IsError {
+				t.Errorf("call: %v %v", res, err)
+			}
+			announceUntilHeard(t, y, d)
+			must(t, d.Close(patient(t)))
+			select {
+			case err := <-d.exit:
+				t.Errorf("our own close is told as a loss: %v", err)
+			default:
+			}
+		})
+	}
+}
+
+// announceUntilHeard: the stream of announcements may open after the lists were answered.
+func announceUntilHeard(t *testing.T, y *yard, d *dialed) {
+	t.Helper()
+	for {
+		y.Announce("srv", "prompts")
+		select {
+		case k := <-d.changed:
+			if k == hostmcp.Prompts {
+				return
+			}
+		case <-patient(t).Done():
+			t.Fatal("nothing was announced")
+		default:
+			if _, err := d.ListPrompts(patient(t)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func TestRemoteCrashIsNoticedWithoutACall(t *testing.T) {
+	for name, kind := range map[string]config.Kind{"streamable": config.HTTP, "sse": config.SSE} {
+		t.Run(name, func(t *testing.T) {
+			noLeaks(t)
+			y := newYard(t)
+			y.Behave("srv", realserver.Behaviour{})
+			h, err := y.HTTP("srv")
+			must(t, err)
+			x := newLine(t, nil)
+			d := x.remote(1, kind, h.URL)
+			x.up(d)
+			announceUntilHeard(t, y, d)
+			y.Crash("srv")
+			wait(t, "the loss", d.exit)
+			must(t, d.Close(patient(t)))
+		})
+	}
+}
+
+func TestModernStreamThatEndsIsOpenedAgainAndAServerThatGoesIsLost(t *testing.T) {
+	noLeaks(t)
+	y := newYard(t)
+	y.Behave("srv", realserver.Behaviour{Era: "modern"})
+	h, err := y.HTTP("srv")
+	must(t, err)
+	x := newLine(t, nil)
+	d := x.remote(1, config.HTTP, h.URL)
+	x.up(d)
+	announceUntilHeard(t, y, d)
+	y.Crash("srv") // there are no sessions: whoever comes back is as welcome as before
+	listens := func() int {
+		n := 0
+		for _, r := range y.Reports() {
+			if r.Method == "subscriptions/listen" {
+				n++
+			}
+		}
+		return n
+	}
+	y.await("the stream to be opened again", func() bool { return listens() == 2 })
+	announceUntilHeard(t, y, d)
+	y.Behave("srv", realserver.Behaviour{Fault: "refuse"})
+	wait(t, "the loss", d.exit)
+	must(t, d.Close(patient(t)))
+}
+
+func TestFaultsOfRemoteServersHaveTheirClass(t *testing.T) {
+	for _, c := range []struct {
+		b    realserver.Behaviour
+		want string
+	}{
+		{realserver.Behaviour{Fault: "refuse"}, "refused"},
+		{realserver.Behaviour{Fault: "garbage", At: "init"}, "protocol"},
+		{realserver.Behaviour{Fault: "exit", At: "init"}, "closed"},
+	} {
+		for name, kind := range map[string]config.Kind{"streamable": config.HTTP, "sse": config.SSE} {
+			t.Run(c.want+"/"+name, func(t *testing.T) {
+				if c.want == "protocol" && kind == config.SSE {
+					t.Skip("what is no JSON on the stream of the older transport is dropped, so it times out")
+				}
+				noLeaks(t)
+				y := newYard(t)
+				y.Behave("srv", c.b)
+				h, err := y.HTTP("srv")
+				must(t, err)
+				x := newLine(t, nil)
+				d := x.remote(1, kind, h.URL)
+				err = d.Start(patient(t))
+				if err == nil {
+					err = d.Initialize(patient(t))
+				}
+				if got := hostmcp.Class(err); got != c.want {
+					t.Errorf("%v (%s)", err, got)
+				}
+				_ = d.Close(patient(t))
+			})
+		}
+	}
+}
+
+func TestURLThatIsNoneFailsWithoutQuotingIt(t *testing.T) {
+	noLeaks(t)
+	x := newLine(t, nil)
+	for _, u := range []string{"ftp://secret/", "http://", "::", "secret"} {
+		_, err := x.d.Dial(portOp(1), config.DialSpec{Server: "s", Kind: config.HTTP, URL: u})
+		if err == nil || slices.Contains([]string{err.Error()}, u) {
+			t.Errorf("%s: %v", u, err)
+		}
+	}
+	if _, err := x.d.Dial(portOp(1), config.DialSpec{Server: "s", Kind: config.SDK}); err == nil || errors.Is(err, hostmcp.ErrProtocol) {
+		t.Errorf("a server that was not given: %v", err)
+	}
+}
