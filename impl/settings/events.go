@@ -1,0 +1,74 @@
+package settings
+
+import (
+	"mcpsim/impl/port"
+)
+
+const structural = port.FSCreate | port.FSRemove | port.FSRename
+
+// happened takes an event of a watch that stands. It counts for every source with that very name on its way: the file, a
+// link or what a link leads to, or a directory (WAT-1). Any operation counts, a change of mode or time too (WAT-2); events
+// of other names, backups and temporaries among them, never do.
+func (s *Sources) happened(w *dirWatch, ev port.FSEvent) {
+	switch {
+	case w.closed || s.stopped:
+		return
+	case ev.Overflow || ev.Err != nil:
+		s.resync()
+		return
+	}
+	var hit []*source
+	for _, src := range s.all {
+		if src.watched && on(src.steps, ev.Path) {
+			hit = append(hit, src)
+		}
+	}
+	if len(hit) == 0 {
+		return
+	}
+	for _, src := range hit {
+		s.wake(src)
+	}
+	if ev.Op&structural == 0 {
+		return
+	}
+	// What has this name now may be another directory than the one that is watched, or none (WAT-7).
+	s.closeWatches(func(x *dirWatch) bool { return x.dir == ev.Path || under(x.dir, ev.Path) })
+	for _, src := range s.arm(hit, false) {
+		if !src.dirty {
+			s.wake(src)
+		}
+	}
+}
+
+// under reports whether a path lies in a directory, at any depth.
+func under(path, dir string) bool {
+	return len(path) > len(dir) && path[:len(dir)] == dir && (path[len(dir)] == '/' || dir == "/")
+}
+
+// resync follows an overflow or an error of the watcher: events were lost, among them perhaps those of a directory that went.
+// Everything is armed anew, and every watched source will be loaded (WAT-9).
+func (s *Sources) resync() {
+	s.closeWatches(func(*dirWatch) bool { return true })
+	var list []*source
+	for _, src := range s.all {
+		if src.watched && s.counts(src) {
+			list = append(list, src)
+		}
+	}
+	s.arm(list, true)
+	for _, src := range list {
+		s.wake(src)
+	}
+}
+
+// rearm follows sources whose way moved while they were read; what was read may be older than the new watches.
+func (s *Sources) rearm(moved []*source) {
+	if len(moved) == 0 {
+		return
+	}
+	s.arm(moved, false)
+	for _, src := range moved {
+		s.wake(src)
+	}
+}
