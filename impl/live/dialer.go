@@ -29,7 +29,11 @@ type Dialer struct {
 
 	mu    sync.Mutex
 	conns map[port.ConnID]dialled // those that are not gone
+	logs  map[string]dialled      // by server: the last one dialled, whose log outlives it
 }
+
+// logsMost bounds the logs of servers that are gone.
+const logsMost = 1000
 
 // dialled is what the API wants of a connection.
 type dialled interface {
@@ -76,7 +80,8 @@ func NewDialer(l *Loop, o DialerOptions) *Dialer {
 func newDialer(l *Loop, env *environ, o DialerOptions) *Dialer {
 	d := &Dialer{loop: l, environ: env, inProcess: maps.Clone(o.InProcess), http: o.HTTP,
 		probe: o.Probe, spawner: newSpawner(),
-		watchdog: &watchdog{}, stop: make(chan struct{}), conns: map[port.ConnID]dialled{}}
+		watchdog: &watchdog{}, stop: make(chan struct{}), conns: map[port.ConnID]dialled{},
+		logs: map[string]dialled{}}
 	if d.http == nil {
 		d.http, _ = http.DefaultTransport.(*http.Transport)
 	}
@@ -103,10 +108,28 @@ func (d *Dialer) Dial(op port.Op, spec config.DialSpec) (port.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	x := c.(dialled)
 	d.mu.Lock()
-	d.conns[op.Conn] = c.(dialled)
+	d.conns[op.Conn] = x
+	if spec.Kind == config.Stdio {
+		if len(d.logs) >= logsMost {
+			clear(d.logs)
+		}
+		d.logs[spec.Server] = x
+	}
 	d.mu.Unlock()
 	return c, nil
+}
+
+// log is the end of what the last process of a server wrote to its stderr.
+func (d *Dialer) log(server string) []string {
+	d.mu.Lock()
+	c := d.logs[server]
+	d.mu.Unlock()
+	if c == nil {
+		return nil
+	}
+	return c.log()
 }
 
 // forget is called when nothing of a connection is left.
@@ -132,10 +155,14 @@ func (d *Dialer) KillAll() {
 }
 
 // Close kills what is left and frees everything. Whatever survives a kill is left behind.
-func (d *Dialer) Close() {
+func (d *Dialer) Close() { d.close(leftMost) }
+
+// close reports whether everything ended in time.
+func (d *Dialer) close(most time.Duration) bool {
 	d.KillAll()
 	close(d.stop)
-	d.work.Wait()
+	ended := within(most, d.work.Wait)
 	d.spawner.close()
 	d.watchdog.close()
+	return ended
 }

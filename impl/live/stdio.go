@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -91,7 +92,19 @@ func (c *stdioConn) signal(sig syscall.Signal) {
 	}
 }
 
-func (c *stdioConn) log() []string { return c.stderr.lines() }
+// log is the end of the child's stderr, with the values of the entry's env masked (INV-16).
+func (c *stdioConn) log() []string {
+	lines := c.stderr.lines()
+	for _, kv := range c.spec.Env {
+		if len(kv.Value) < 3 { // too short to be told from any other text
+			continue
+		}
+		for i := range lines {
+			lines[i] = strings.ReplaceAll(lines[i], kv.Value, "***")
+		}
+	}
+	return lines
+}
 
 // pipes are the ends that the host keeps, and those the child gets.
 type pipes struct{ stdin, stdout, stderr, childIn, childOut, childErr *os.File }

@@ -20,6 +20,7 @@ import (
 type watchdog struct {
 	mu     sync.Mutex
 	pipe   *os.File // nil: not running
+	pid    int
 	ended  chan struct{}
 	groups []int
 	closed bool
@@ -83,7 +84,7 @@ func (w *watchdog) start() error {
 		return err
 	}
 	ended, began := make(chan struct{}), time.Now()
-	w.pipe, w.ended = pipe, ended
+	w.pipe, w.ended, w.pid = pipe, ended, cmd.Process.Pid
 	go func() {
 		_ = cmd.Wait()
 		close(ended)
