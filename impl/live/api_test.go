@@ -417,6 +417,9 @@ func TestServerLogIsMasked(t *testing.T) {
 	p.user(servers("a", map[string]any{"command": "/bin/sh", "args": []string{"-c", "echo the key is $KEY >&2; exit 3"},
 		"env": map[string]any{"KEY": "s3cret"}}))
 	p.shows(p.s, "a failed:exit")
+	if err := p.h.Settled(patient(t)); err != nil { // the process is gone, and everything it said was read
+		t.Fatal(err)
+	}
 	if got := p.s.ServerLog("a"); !slices.Equal(got, []string{"the key is ***"}) {
 		t.Errorf("%q", got)
 	}

@@ -183,22 +183,24 @@ func (c *stdioConn) start(ctx context.Context) error {
 	c.d.work.Add(1)
 	go func() {
 		defer c.d.work.Done()
-		c.attend(cmd, g, p, eof)
-		<-stderrRead
+		c.attend(cmd, g, p, eof, stderrRead)
 	}()
 	// The reader's context lasts as long as the connection, whatever becomes of the job that starts it.
 	return inner.Start(context.WithoutCancel(ctx))
 }
 
 // attend waits for the child's exit and for the end of its group, and says so.
-func (c *stdioConn) attend(cmd *exec.Cmd, g *group, p pipes, eof <-chan struct{}) {
+func (c *stdioConn) attend(cmd *exec.Cmd, g *group, p pipes, stdoutRead, stderrRead <-chan struct{}) {
 	err := cmd.Wait()
 	g.childExited()
-	// What the child has answered before it exited is read first; so a request that was answered succeeds.
-	_ = p.stdout.SetReadDeadline(time.Now().Add(exitGrace))
+	// What the child has answered before it exited is read first, so that a request that was answered succeeds; and what it
+	// said on its stderr, which may say why it exited.
+	end := time.Now().Add(exitGrace)
+	_ = errors.Join(p.stdout.SetReadDeadline(end), p.stderr.SetReadDeadline(end))
+	<-stderrRead
 	select {
-	case <-eof:
-	case <-time.After(2 * exitGrace):
+	case <-stdoutRead:
+	case <-time.After(2 * exitGrace): // its reader waits for somebody to read what it answers
 	}
 	c.d.loop.Post(func() {
 		if c.onExit != nil {
