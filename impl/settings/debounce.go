@@ -13,6 +13,9 @@ const (
 
 // wake notes that something may have happened to a source: it will be loaded. One timer serves all scopes.
 func (s *Sources) wake(src *source) {
+	if s.stopped {
+		return
+	}
 	s.o.Emit(&event.Event{Kind: event.Wake, Scope: src.scope})
 	if !src.dirty {
 		src.dirty, src.dirtySince = true, s.clock.Now()

@@ -61,14 +61,3 @@ func (s *Sources) resync() {
 		s.wake(src)
 	}
 }
-
-// rearm follows sources whose way moved while they were read; what was read may be older than the new watches.
-func (s *Sources) rearm(moved []*source) {
-	if len(moved) == 0 {
-		return
-	}
-	s.arm(moved, false)
-	for _, src := range moved {
-		s.wake(src)
-	}
-}

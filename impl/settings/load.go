@@ -24,6 +24,7 @@ type batch struct {
 	sources  []*source
 	readings []reading
 	left     int            // reads that are not back
+	reads    int            // rounds of reading
 	changes  []event.Change // of what stopped counting
 	done     []func()
 }
@@ -82,14 +83,24 @@ func (s *Sources) begin(b *batch) {
 		src.dirty = false
 	}
 	s.settleDebounce()
-	b.readings, b.left = make([]reading, len(b.sources)), len(b.sources)
+	b.readings = make([]reading, len(b.sources))
+	all := make([]int, len(b.sources))
+	for i := range all {
+		all[i] = i
+	}
+	s.readAll(b, all)
+}
+
+// readAll reads some of a batch's sources.
+func (s *Sources) readAll(b *batch, which []int) {
+	b.left = len(which)
 	if b.left == 0 {
 		s.finish(b)
 		return
 	}
-	for i, src := range b.sources {
+	for _, i := range which {
 		r := &reading{trail: trail{state: unreadable, why: "it was not read"}}
-		path := src.path
+		path := b.sources[i].path
 		s.exec.Go(port.Op{Kind: port.OpRead, Detail: "read " + path}, func(context.Context) error {
 			*r = read(s.fs, path)
 			if r.state == unreadable {
@@ -99,9 +110,41 @@ func (s *Sources) begin(b *batch) {
 		}, func(error) {
 			b.readings[i] = *r
 			if b.left--; b.left == 0 {
-				s.finish(b)
+				s.haveRead(b)
 			}
 		})
+	}
+}
+
+// maxReads bounds how often one load reads a source whose way moves.
+const maxReads = 4
+
+// haveRead reads those once more whose way moved between arming and reading: what happened to them after the read, and
+// before a watch stands where they are now, would be seen by nobody (WAT-7).
+func (s *Sources) haveRead(b *batch) {
+	if s.stopped {
+		s.drop(b)
+		return
+	}
+	var again []int
+	var moved []*source
+	for i, src := range b.sources {
+		if src.watched && s.counts(src) && !b.readings[i].same(src.steps) {
+			again, moved = append(again, i), append(moved, src)
+		}
+	}
+	if b.reads++; len(again) == 0 {
+		s.finish(b)
+		return
+	}
+	opened := s.arm(moved, false)
+	if b.reads < maxReads {
+		s.readAll(b, again)
+		return
+	}
+	s.finish(b)
+	for _, src := range append(moved, opened...) {
+		s.wake(src)
 	}
 }
 
@@ -109,12 +152,7 @@ func (s *Sources) rank(src *source) int { return slices.Index(s.all, src) }
 
 // finish takes in what was read and tells listeners what differs, before whoever asked for it.
 func (s *Sources) finish(b *batch) {
-	if s.stopped {
-		s.drop(b)
-		return
-	}
 	s.applying, s.changes = true, b.changes
-	var moved []*source
 	for i, src := range b.sources {
 		src.polling = false
 		if !s.counts(src) { // trust was withdrawn while it was read
@@ -124,13 +162,9 @@ func (s *Sources) finish(b *batch) {
 			src.polledAt = s.clock.Now()
 		}
 		s.take(src, &b.readings[i], b.why)
-		if src.watched && !b.readings[i].same(src.steps) {
-			moved = append(moved, src)
-		}
 	}
 	changes := s.changes
 	s.applying, s.changes = false, nil
-	s.rearm(moved) // a link or directory on the way moved between arming and reading
 	s.updatePolls()
 	if len(changes) > 0 && b.why != whyStart || b.why == whyTrust { // SRC-12: a change of trust notifies in any case
 		s.notify(changes)
