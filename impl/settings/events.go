@@ -17,28 +17,40 @@ func (s *Sources) happened(w *dirWatch, ev port.FSEvent) {
 		s.resync()
 		return
 	}
-	var hit []*source
+	var hit, moved []*source
 	for _, src := range s.all {
-		if src.watched && on(src.steps, ev.Path) {
+		switch {
+		case !src.watched || !on(src.steps, ev.Path):
+		case ev.Path == src.path || under(src.path, ev.Path) || s.leads(src, ev.Path):
 			hit = append(hit, src)
+		default: // a link was led elsewhere meanwhile; its own event says so
+			moved = append(moved, src)
 		}
-	}
-	if len(hit) == 0 {
-		return
 	}
 	for _, src := range hit {
 		s.wake(src)
 	}
 	if ev.Op&structural == 0 {
+		hit = nil
+	}
+	if hit = append(hit, moved...); len(hit) == 0 {
 		return
 	}
 	// What has this name now may be another directory than the one that is watched, or none (WAT-7).
-	s.closeWatches(func(x *dirWatch) bool { return x.dir == ev.Path || under(x.dir, ev.Path) })
+	if ev.Op&structural != 0 {
+		s.closeWatches(func(x *dirWatch) bool { return x.dir == ev.Path || under(x.dir, ev.Path) })
+	}
 	for _, src := range s.arm(hit, false) {
 		if !src.dirty {
 			s.wake(src)
 		}
 	}
+}
+
+// leads reports whether the way to a source still leads through a path.
+func (s *Sources) leads(src *source, path string) bool {
+	t := walk(s.fs, src.path)
+	return on(t.steps, path)
 }
 
 // under reports whether a path lies in a directory, at any depth.
