@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -57,17 +58,20 @@ func hostMain() {
 func TestNothingOutlivesAHostThatIsEnded(t *testing.T) {
 	for name, c := range map[string]struct {
 		signals bool
-		end     func(t *testing.T, host *os.Process, watchdog int)
+		end     func(t *testing.T, y *yard, host *os.Process)
 	}{
-		"killed outright":    {false, func(t *testing.T, p *os.Process, _ int) { must(t, p.Kill()) }},
-		"SIGTERM, unhandled": {false, func(t *testing.T, p *os.Process, _ int) { must(t, p.Signal(syscall.SIGTERM)) }},
-		"SIGTERM":            {true, func(t *testing.T, p *os.Process, _ int) { must(t, p.Signal(syscall.SIGTERM)) }},
-		"SIGINT":             {true, func(t *testing.T, p *os.Process, _ int) { must(t, p.Signal(syscall.SIGINT)) }},
-		"SIGTERM twice": {true, func(t *testing.T, p *os.Process, _ int) {
+		"killed outright":    {false, func(t *testing.T, _ *yard, p *os.Process) { must(t, p.Kill()) }},
+		"SIGTERM, unhandled": {false, func(t *testing.T, _ *yard, p *os.Process) { must(t, p.Signal(syscall.SIGTERM)) }},
+		"SIGTERM":            {true, func(t *testing.T, _ *yard, p *os.Process) { must(t, p.Signal(syscall.SIGTERM)) }},
+		"SIGINT":             {true, func(t *testing.T, _ *yard, p *os.Process) { must(t, p.Signal(syscall.SIGINT)) }},
+		"SIGTERM twice": {true, func(t *testing.T, y *yard, p *os.Process) {
 			must(t, p.Signal(syscall.SIGTERM))
+			y.await("the closed input", func() bool { // two signals at once are one
+				return slices.ContainsFunc(y.Reports(), func(r realserver.Report) bool { return r.Event == "input_closed" })
+			})
 			must(t, p.Signal(syscall.SIGTERM))
 		}},
-		"killed with its group": {false, func(t *testing.T, p *os.Process, _ int) { must(t, syscall.Kill(-p.Pid, syscall.SIGKILL)) }},
+		"killed with its group": {false, func(t *testing.T, _ *yard, p *os.Process) { must(t, syscall.Kill(-p.Pid, syscall.SIGKILL)) }},
 		"left without Close":    {false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -76,10 +80,10 @@ func TestNothingOutlivesAHostThatIsEnded(t *testing.T) {
 			y.serve("polite", realserver.Behaviour{})
 			y.serve("parent", realserver.Behaviour{Grandchild: true})
 			y.serve("stubborn", realserver.Behaviour{IgnoreTerm: true, Grandchild: true})
-			cmd, watchdog := y.host(t, c.signals, "polite", "parent", "stubborn")
+			cmd, _ := y.host(t, c.signals, "polite", "parent", "stubborn")
 			y.await("the helpers", func() bool { return y.Alive("") == 5 })
 			if c.end != nil {
-				c.end(t, cmd.Process, watchdog)
+				c.end(t, y, cmd.Process)
 			} else {
 				_, _ = fmt.Fprintln(cmd.Stdin.(*os.File))
 				closeFile(cmd.Stdin.(*os.File))
