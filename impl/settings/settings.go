@@ -199,8 +199,8 @@ func (s *Sources) SetTrusted(trusted bool, done func()) {
 	s.trusted = trusted
 	var gone []event.Change
 	for _, src := range s.all {
-		if !s.counts(src) && src.active {
-			if src.state == good {
+		if !s.counts(src) { // perhaps it is being read for the first time
+			if src.active && src.state == good {
 				gone = append(gone, event.Change{Scope: src.scope, How: "deleted"})
 			}
 			s.forget(src)

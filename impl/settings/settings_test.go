@@ -354,6 +354,21 @@ func TestTrust(t *testing.T) { // SRC-12
 	w.expect("done", fmt.Sprint(done), "2")
 }
 
+func TestTrustWithdrawnWhileStarting(t *testing.T) {
+	w := newWorld(t)
+	w.put(workspaceFile, serverA)
+	w.held = true
+	w.start()
+	w.s.SetTrusted(false, nil)
+	w.expect("watched", w.dirs(), "/home/.qwen")
+	w.release()
+	w.advance(0)
+	w.expect("layers", w.layers()+w.standing(), "")
+	w.remove("project/.qwen")
+	w.self("project/.qwen", port.FSRemove)
+	w.expect("nothing is watched there", w.dirs()+fmt.Sprint(w.s.Busy()), "/home/.qwen[]")
+}
+
 func TestBareReadsNothing(t *testing.T) { // SRC-13
 	w := newWorld(t)
 	w.put(userFile, "{")
