@@ -199,7 +199,7 @@ func errorText(err error) string {
 func (s *Sources) forget(src *source) {
 	src.stopPoll()
 	s.setNotices(src, nil)
-	src.memory, src.active, src.dirty, src.steps, src.told = memory{}, false, false, nil, nil
+	src.memory, src.active, src.polling, src.dirty, src.steps, src.told = memory{}, false, false, false, nil, nil
 	s.layers = nil
 }
 
