@@ -44,11 +44,14 @@ func (m *Machine) refusals(k *call) (words []string, sent bool) {
 	switch {
 	case c == nil || c.phase == dialling || c.cfg.Fp != es.Config.Fp || c.phase >= retired && c.class == 0:
 		words = append(words, "refused:dialing")
-		if c != nil && c.stuck {
+		if p := m.predecessor(k.session, es); p != nil && m.now >= p.stuckFrom() {
 			words = append(words, "refused:failed")
 		}
 	case c.phase >= retired || c.mustLose:
 		words = append(words, "refused:failed")
+		if m.predecessor(k.session, es) != nil {
+			words = append(words, "refused:dialing")
+		}
 	case s.reg[k.server] == nil:
 		words = append(words, "refused:dialing", "refused:failed")
 	}

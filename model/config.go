@@ -1,5 +1,7 @@
 package model
 
+import "strings"
+
 // Config is one valid server entry, interned: two entries with the same approval hash share ID, two with the same
 // fingerprint share Fp. The same entry with, say, another description is another *Config with the same ID.
 type Config struct {
@@ -68,6 +70,10 @@ func (t *Table) servers(v *Value, allowSDK bool) ([]NamedConfig, []Problem) {
 	var out []NamedConfig
 	var probs []Problem
 	for _, name := range v.SortedKeys() {
+		if v.BadText && strings.ContainsRune(name, '\uFFFD') { // SRC-8: text that is not valid Unicode
+			probs = append(probs, Problem{Server: name, Kind: "malformed"})
+			continue
+		}
 		cfg, p := t.Entry(name, v.Get(name), allowSDK)
 		probs = append(probs, p...)
 		if cfg != nil {

@@ -132,6 +132,7 @@ func (m *Machine) asked(ev *Event) {
 		return
 	}
 	m.checked("INV-11")
+	m.judgeQueue(s)
 	want := m.effective().Queue(s.id)
 	if !sameQuestions(want, ev.Questions) {
 		m.fail("INV-11", s.id, "", 0, fmt.Sprintf("asked %v, strictly pending are %v", ev.Questions, want), "ASK-1")

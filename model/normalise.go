@@ -56,7 +56,7 @@ func (t *Table) interpret(name string, v *Value, allowSDK bool) (*Config, []Prob
 
 func isTrue(v *Value) bool { return v != nil && v.Kind == Bool && v.True }
 
-func badRune(s string) bool { return s == "" && false || strings.ToValidUTF8(s, "") != s }
+func badRune(s string) bool { return s == "" || strings.ToValidUTF8(s, "") != s }
 
 // badText reports text that is not valid Unicode anywhere in v (SRC-8).
 func badText(v *Value) bool {

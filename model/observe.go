@@ -192,13 +192,19 @@ func (m *Machine) Due() (Ms, bool) {
 	return best, ok
 }
 
+// stuckFrom is the first moment at which a retired connection may count as stuck: a process that never answered is killed
+// at once, and whether one that was still being discovered had answered is not seen.
+func (c *conn) stuckFrom() Ms {
+	if c.process() && !(c.answered && c.class == 0) {
+		return c.retiredAt + killMs
+	}
+	return c.endBy()
+}
+
 // endBy is the moment by which a retired connection has ended, or is stuck (REC-13).
 func (c *conn) endBy() Ms {
 	if !c.process() {
 		return c.retiredAt + remoteEndMs
-	}
-	if !c.answered {
-		return c.retiredAt + killMs + closeInputMs + terminateMs // a kill at once is the rule; some have answered unseen
 	}
 	return c.retiredAt + closeInputMs + terminateMs + killMs
 }
@@ -223,10 +229,11 @@ func (m *Machine) Advance(at Ms) []Violation {
 
 // silence judges everything that must have happened before at.
 func (m *Machine) silence(at Ms) {
+	late := at - 1 - m.opt.Slack
 	if m.down {
+		m.silentConns(late)
 		return
 	}
-	late := at - 1 - m.opt.Slack
 	if !m.started && m.now >= m.first && at > m.now {
 		m.started = true
 		for s := Defaults; s < NumScopes; s++ {

@@ -94,8 +94,8 @@ func (m *Machine) judgePass(s *session) {
 		if c != nil && c.cfg.Fp == es.Config.Fp && c.holds(s.id) && c.phase < retired {
 			continue
 		}
-		if c != nil && c.dialAt >= s.passedAt && c.cfg.Fp == es.Config.Fp {
-			continue // tried, and over already
+		if c != nil && c.cfg.Fp == es.Config.Fp && (c.dialAt >= s.passedAt || c.class != 0 && c.retiredAt >= s.passedAt) {
+			continue // tried or joined, and over already
 		}
 		if m.predecessor(s.id, &es) != nil {
 			continue

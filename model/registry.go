@@ -138,7 +138,7 @@ func (m *Machine) purged(ev *Event) {
 	if r.conn != c {
 		return // an old connection's purge that finds nothing of its own
 	}
-	if c.phase < retired && c.class == 0 && !c.mustLose {
+	if c.phase < retired && c.class == 0 && !c.mustLose && !(ev.Outcome == "publish" && m.faultAny["publish"]) {
 		s.purgedNow = append(s.purgedNow, purge{c, m.now})
 	}
 	delete(s.reg, ev.Server)

@@ -21,7 +21,7 @@ func (m *Machine) Settled(at Ms) (*Expectation, []Violation) {
 	} else {
 		m.checked("INV-9")
 		for _, c := range m.open {
-			if !c.stuck {
+			if at < c.stuckFrom() || c.phase < retired {
 				m.fail("INV-9", "", c.server, c.id, "a connection outlived the shutdown", "REC-13")
 			}
 		}
@@ -54,7 +54,7 @@ func (m *Machine) settledFiles() {
 func (m *Machine) settledConns() {
 	m.checked("INV-9")
 	for _, c := range m.open {
-		if c.phase == retired && !c.stuck {
+		if c.phase == retired && m.now < c.stuckFrom() {
 			m.fail("INV-9", "", c.server, c.id, "settled while a retired connection has not ended", "REC-13")
 		}
 		if c.phase < retired && len(c.holders) == 0 && c.drainFrom < 0 {
@@ -105,7 +105,7 @@ func (m *Machine) settledSessions() {
 				if m.predecessor(s.id, &es) == nil {
 					m.fail("LIVE-1", s.id, es.Name, 0, "admitted, and never tried with its current config", "REC-1")
 				}
-			} else if c.phase >= retired && c.class == 0 && !c.stuck && m.predecessor(s.id, &es) == nil {
+			} else if c.phase >= retired && c.class == 0 && m.now < c.stuckFrom() && m.predecessor(s.id, &es) == nil {
 				m.fail("LIVE-1", s.id, es.Name, c.id, "admitted, and its connection was given up without a failure", "REC-1", "REC-4")
 			} else if c.phase == dialling {
 				m.fail("LIVE-1", s.id, es.Name, c.id, "settled while it is being dialled", "REC-7")
@@ -121,6 +121,7 @@ func (m *Machine) Expected() *Expectation {
 	for _, s := range m.sessions {
 		x.Sessions = append(x.Sessions, m.sessionView(e, s))
 	}
+	x.Sessions = append(x.Sessions, m.closedSessions()...)
 	m.hostView(&x.Host)
 	if m.faultAny["listener"] {
 		x.Optional = append(x.Optional, Notice{Kind: "listener"})
@@ -130,6 +131,32 @@ func (m *Machine) Expected() *Expectation {
 	}
 	x.Optional = append(x.Optional, Notice{Kind: "stuck"})
 	return x
+}
+
+// closedSessions are the sessions that are gone but whose calls somebody may still ask for.
+func (m *Machine) closedSessions() []SessionView {
+	var out []SessionView
+	for _, k := range m.calls {
+		if m.session(k.session) != nil {
+			continue
+		}
+		var v *SessionView
+		for i := range out {
+			if out[i].ID == k.session {
+				v = &out[i]
+			}
+		}
+		if v == nil {
+			out = append(out, SessionView{ID: k.session, Closed: true})
+			v = &out[len(out)-1]
+		}
+		word := k.outcome
+		if word == "" {
+			word = "running"
+		}
+		v.Calls = append(v.Calls, CallView{k.id, word})
+	}
+	return out
 }
 
 func (m *Machine) sessionView(e *Effective, s *session) SessionView {
@@ -199,10 +226,7 @@ func (m *Machine) serverView(e *Effective, s *session, es *EffectiveServer) Serv
 	case !m.initialized || c == nil || c.cfg.Fp != es.Config.Fp:
 		v.States = StateDialing | StateUnknown
 		if p := m.predecessor(s.id, es); p != nil {
-			v.States = StateDialing
-			if p.stuck {
-				v.States = StateFailedStuck
-			}
+			v.States = m.waiting(p)
 		}
 		if p := m.lostPredecessor(s, es); p != 0 {
 			v.States |= p
@@ -221,21 +245,32 @@ func (m *Machine) serverView(e *Effective, s *session, es *EffectiveServer) Serv
 		}
 	case c.class != 0:
 		v.States = c.class
-		if c.stuck {
-			v.States = c.class | StateFailedStuck
-		} else if p := m.predecessor(s.id, es); p != nil && p.stuck {
+		if c.phase != closed && m.now >= c.stuckFrom() {
 			v.States |= StateFailedStuck
+		} else if p := m.predecessor(s.id, es); p != nil && p != c {
+			v.States |= m.waiting(p)
 		}
 	default:
 		v.States = StateDialing
-		if c.stuck {
-			v.States = StateFailedStuck
+		if c.phase != closed {
+			v.States = m.waiting(c)
 		}
 	}
 	if v.States&failedStates != 0 && v.States&^failedStates == 0 {
 		v.Error = v.States.String()
 	}
 	return v
+}
+
+// waiting is the state of a server that waits for a predecessor's end: being dialled, or stuck once that is overdue.
+func (m *Machine) waiting(p *conn) State {
+	switch {
+	case p.stuck:
+		return StateFailedStuck
+	case m.now >= p.stuckFrom():
+		return StateFailedStuck | StateDialing
+	}
+	return StateDialing
 }
 
 // lostPredecessor: reserved for hosts that show the old failure until the new dial begins.

@@ -225,6 +225,7 @@ type SessionView struct {
 	Notices []Notice // standing ones that concern this session, host-wide ones included
 	Hint    bool     // VIEW-2
 	Calls   []CallView
+	Closed  bool // the session has closed: only its calls are shown
 }
 
 // ServerView is one server of a session. In an expectation States may hold several.

@@ -31,6 +31,9 @@ func (c *comparer) fail(id string, s model.SessionID, server, detail string) {
 func (c *comparer) sessions(want *model.Expectation, got *model.Snapshot) {
 	for i := range want.Sessions {
 		w := &want.Sessions[i]
+		if w.Closed {
+			continue
+		}
 		g := findSession(got, w.ID)
 		if g == nil {
 			c.fail("LIVE-1", w.ID, "", "the session is open, the host does not show it")
@@ -47,7 +50,7 @@ func (c *comparer) sessions(want *model.Expectation, got *model.Snapshot) {
 		c.calls(w, g)
 	}
 	for i := range got.Sessions {
-		if id := got.Sessions[i].ID; !hasSession(want, id) {
+		if id := got.Sessions[i].ID; !got.Sessions[i].Closed && !hasSession(want, id) {
 			c.fail("LIVE-1", id, "", "the host shows a session that is not open")
 		}
 	}

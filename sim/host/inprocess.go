@@ -23,15 +23,15 @@ type InProcess struct {
 	sink  sim.Sink
 	cache *config.Cache
 
-	launch   trace.Launch
-	sessions []model.SessionID
-	shown    map[model.SessionID][]event.Question // what was last looked at
-	calls    map[string]*callState
-	order    []string
-	group    int
-	alive    int // counts host processes: callbacks of a dead one are dropped
-	extensions []extension
-	faults   map[string]int // pass, publish: how many are left
+	launch                    trace.Launch
+	sessions                  []model.SessionID
+	shown                     map[model.SessionID][]event.Question // what was last looked at
+	calls                     map[string]*callState
+	order                     []string
+	group                     int
+	alive                     int // counts host processes: callbacks of a dead one are dropped
+	extensions                []extension
+	armed                     []trace.Step // faults pass and publish, with how many are left
 	listenerMs, listenerTimes int
 }
 
@@ -57,10 +57,10 @@ func (p *InProcess) Caps() sim.Caps {
 
 // Reset starts the host that a header describes.
 func (p *InProcess) Reset(hd *trace.Header, st sim.Stage, t *model.Table, sink sim.Sink) error {
-	p.t, p.sink, p.x = t, sink, newTranslator(t)
+	p.t, p.sink, p.x = t, sink, p.st.x
 	p.launch = hd.Launch
 	p.shown, p.calls, p.order = map[model.SessionID][]event.Question{}, map[string]*callState{}, nil
-	p.faults, p.extensions, p.group = map[string]int{}, nil, 0
+	p.armed, p.extensions, p.group = nil, nil, 0
 	p.listenerMs, p.listenerTimes = 0, 0
 	for i := range hd.Faults {
 		p.fault(&hd.Faults[i])
@@ -99,6 +99,7 @@ func (p *InProcess) boot() error {
 		return fmt.Errorf("the host does not start: %w", err)
 	}
 	p.h = h
+	p.st.retries = h.Retries
 	h.Subscribe("observer", p.listen)
 	p.sessions = nil
 	for _, x := range p.extensions {
@@ -142,9 +143,12 @@ func (p *InProcess) observe(ev *event.Event) {
 
 // inject makes the comparing part of a pass or a publication fail, as often as the trace armed it.
 func (p *InProcess) inject(point string, s port.SessionID, server string) error {
-	if p.faults[point] > 0 {
-		p.faults[point]--
-		return fmt.Errorf("injected: %s", point)
+	for i := range p.armed {
+		f := &p.armed[i]
+		if f.Kind == point && f.Times > 0 && (f.Session == "" || f.Session == string(s)) && (f.Server == "" || point != "publish" || f.Server == server) {
+			f.Times--
+			return fmt.Errorf("injected: %s", point)
+		}
 	}
 	return nil
 }
@@ -166,7 +170,9 @@ func (p *InProcess) fault(s *trace.Step) {
 	times := max(s.Times, 1)
 	switch s.Kind {
 	case "pass", "publish":
-		p.faults[s.Kind] += times
+		f := *s
+		f.Times = times
+		p.armed = append(p.armed, f)
 	case "listener":
 		p.listenerTimes += times
 		p.listenerMs = int(s.Ms)

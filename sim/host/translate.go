@@ -3,6 +3,7 @@ package host
 import (
 	"mcpsim/impl/config"
 	"mcpsim/impl/event"
+	"mcpsim/impl/port"
 	"mcpsim/model"
 	"mcpsim/sim/eventlog"
 	"mcpsim/sim/trace"
@@ -14,10 +15,11 @@ type translator struct {
 	t      *model.Table
 	ids    map[string]model.ConfigID // by what the approval hash covers
 	byHash map[string]model.ConfigID
+	fps    map[port.ConnID]model.FpID // what each connection was dialled with
 }
 
 func newTranslator(t *model.Table) *translator {
-	return &translator{t: t, ids: map[string]model.ConfigID{}, byHash: map[string]model.ConfigID{}}
+	return &translator{t: t, ids: map[string]model.ConfigID{}, byHash: map[string]model.ConfigID{}, fps: map[port.ConnID]model.FpID{}}
 }
 
 // config interns an entry as the host has it.
@@ -35,6 +37,17 @@ func (x *translator) config(e *config.Entry) model.ConfigID {
 	id := x.t.Intern(v)
 	x.ids[e.Canon] = id
 	x.byHash[e.Hash] = id
+	return id
+}
+
+// hash is the model's number for an approval hash as the host's file has it; a hash that no config of the trace has gets
+// the number of a config that nothing can be.
+func (x *translator) hash(h string) model.ConfigID {
+	id, ok := x.byHash[h]
+	if !ok {
+		id = x.t.Intern(model.Obj(model.Member{Key: "unknown hash", Value: model.Str(h)}))
+		x.byHash[h] = id
+	}
 	return id
 }
 
@@ -72,6 +85,9 @@ func (x *translator) event(ev *event.Event) *model.Event {
 	case event.Dial:
 		m.Kind = model.EvDial
 		m.Config = x.config(ev.Entry)
+		if c := x.t.ByID(m.Config); c != nil {
+			x.fps[ev.Conn] = c.Fp
+		}
 		for _, s := range ev.Sessions {
 			m.Sessions = append(m.Sessions, model.SessionID(s))
 		}

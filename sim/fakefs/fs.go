@@ -1,0 +1,254 @@
+// Package fakefs is a file system in memory, with inodes, links, permissions, an injected clock, advisory locks, watches
+// at the level of fsnotify, and a distinction between what was written and what is durable. It breaks what it is told to
+// break and judges nothing.
+//
+// The world edits it through the methods of FS; the host sees it through Host, a port.FS. Only what the host does is
+// faulted, reported as written, and volatile until it is synced: the world's own edits are durable at once.
+package fakefs
+
+import (
+	iofs "io/fs"
+	"path"
+	"sort"
+	"strings"
+	"syscall"
+
+	"mcpsim/impl/port"
+)
+
+// Options connect a file system to its world.
+type Options struct {
+	Now func() port.Ms
+	// Deliver lets f happen d later, in the order of the calls for equal instants.
+	Deliver func(d port.Ms, f func())
+	// OnOp is asked before every operation of the host; an error fails it. nil: never.
+	OnOp func(op, path string) error
+	// OnWrite hears of every path that the host creates, writes, renames or removes.
+	OnWrite func(path string)
+	// OnEvent hears of every event that is delivered to a watch of the host, just before.
+	OnEvent func(ev port.FSEvent)
+	// Merge drops an event that equals the last undelivered one, as the kernel may (facts: 1 or 2 writes per save).
+	Merge bool
+	// Delay is how long an event takes to arrive.
+	Delay port.Ms
+}
+
+// FS is one file system.
+type FS struct {
+	o        Options
+	root     *inode
+	next     uint64
+	watches  []*watch
+	locks    map[string]string // path → holder: host or world
+	undoEnt  map[entryKey]*inode
+	undoData map[*inode][]byte
+	overflow bool
+	tail     *pending
+	epoch    int // of the host process: what was to be delivered to a dead one is dropped
+}
+
+type entryKey struct {
+	dir  *inode
+	name string
+}
+
+type kind uint8
+
+const (
+	file kind = iota
+	dir
+	link
+)
+
+type inode struct {
+	no     uint64
+	kind   kind
+	data   []byte        // file
+	target string        // link
+	ents   []entry       // dir, sorted by name
+	mode   iofs.FileMode // permission bits
+	mtime  port.Ms
+}
+
+type entry struct {
+	name string
+	n    *inode
+}
+
+// New returns an empty file system: a root directory.
+func New(o Options) *FS {
+	f := &FS{o: o, locks: map[string]string{}, undoEnt: map[entryKey]*inode{}, undoData: map[*inode][]byte{}}
+	f.root = f.inode(dir, 0o755)
+	return f
+}
+
+func (f *FS) inode(k kind, mode iofs.FileMode) *inode {
+	f.next++
+	return &inode{no: f.next, kind: k, mode: mode, mtime: f.o.Now()}
+}
+
+func (d *inode) find(name string) (int, bool) {
+	i := sort.Search(len(d.ents), func(i int) bool { return d.ents[i].name >= name })
+	return i, i < len(d.ents) && d.ents[i].name == name
+}
+
+func (d *inode) get(name string) *inode {
+	if i, ok := d.find(name); ok {
+		return d.ents[i].n
+	}
+	return nil
+}
+
+// set puts, replaces or (n nil) removes an entry.
+func (d *inode) set(name string, n *inode) {
+	i, ok := d.find(name)
+	switch {
+	case ok && n == nil:
+		d.ents = append(d.ents[:i:i], d.ents[i+1:]...)
+	case ok:
+		d.ents = append([]entry(nil), d.ents...)
+		d.ents[i].n = n
+	case n != nil:
+		d.ents = append(d.ents[:i:i], append([]entry{{name, n}}, d.ents[i:]...)...)
+	}
+}
+
+const maxLinks = 40
+
+// walker resolves paths; as says whether permissions count, as they do for anyone but the world.
+type walker struct {
+	f     *FS
+	free  bool // permissions do not count
+	links int
+	trail func(dir *inode, dirPath, name string, n *inode) // every step, links included
+}
+
+// lookup finds the directory that holds the last element of a path, that element's name, and its inode (nil if there is
+// none). With follow the last element's links are followed.
+func (w *walker) lookup(p string, follow bool) (d *inode, dirPath, name string, n *inode, err error) {
+	p = path.Clean("/" + p)
+	if p == "/" {
+		return w.f.root, "/", ".", w.f.root, nil
+	}
+	d, dirPath = w.f.root, "/"
+	rest := strings.Split(p[1:], "/")
+	for len(rest) > 0 {
+		name = rest[0]
+		rest = rest[1:]
+		if name == ".." {
+			dirPath = path.Dir(dirPath)
+			if _, _, _, d, err = w.lookup(dirPath, true); err != nil {
+				return nil, "", "", nil, err
+			}
+			continue
+		}
+		if d.kind != dir {
+			return nil, "", "", nil, syscall.ENOTDIR
+		}
+		if !w.free && d.mode&0o111 == 0 {
+			return nil, "", "", nil, syscall.EACCES
+		}
+		n = d.get(name)
+		if w.trail != nil {
+			w.trail(d, dirPath, name, n)
+		}
+		last := len(rest) == 0
+		switch {
+		case n == nil && last:
+			return d, dirPath, name, nil, nil
+		case n == nil:
+			return nil, "", "", nil, syscall.ENOENT
+		case n.kind == link && (!last || follow):
+			if w.links++; w.links > maxLinks {
+				return nil, "", "", nil, syscall.ELOOP
+			}
+			t := n.target
+			if strings.HasPrefix(t, "/") {
+				d, dirPath = w.f.root, "/"
+				t = strings.TrimPrefix(path.Clean(t), "/")
+			}
+			if t != "" {
+				rest = append(strings.Split(t, "/"), rest...)
+			}
+		case last:
+			return d, dirPath, name, n, nil
+		default:
+			d, dirPath = n, path.Join(dirPath, name)
+		}
+	}
+	return d, path.Dir(dirPath), path.Base(dirPath), d, nil
+}
+
+func (f *FS) walk(free bool) *walker { return &walker{f: f, free: free} }
+
+// RawState says what a reader finds at a path.
+type RawState uint8
+
+// The states.
+const (
+	Missing RawState = iota
+	Unreadable
+	OK
+)
+
+// ReadRaw returns what anyone but the world would read at a path now, faults left out of account. A dangling or looping link
+// is there, and unreadable.
+func (f *FS) ReadRaw(p string) ([]byte, RawState) {
+	_, _, _, n, err := f.walk(false).lookup(p, true)
+	switch {
+	case err == nil && n != nil:
+		if n.kind != file || n.mode&0o444 == 0 {
+			return nil, Unreadable
+		}
+		return n.data, OK
+	case err == nil || err == syscall.ENOENT:
+		if _, _, _, l, err := f.walk(false).lookup(p, false); err == nil && l != nil {
+			return nil, Unreadable // a link that leads nowhere
+		} else if err != nil && err != syscall.ENOENT && err != syscall.ENOTDIR {
+			return nil, Unreadable
+		}
+		return nil, Missing
+	case err == syscall.ENOTDIR:
+		return nil, Missing
+	}
+	return nil, Unreadable
+}
+
+// Step is one name on the way to a path: the directory as it is reached, and the name in it.
+type Step struct{ Dir, Base string }
+
+// LinkChain returns every name on the way to p's real file, links and their targets included, as far as it leads.
+func (f *FS) LinkChain(p string) []Step {
+	var out []Step
+	w := f.walk(true)
+	w.trail = func(_ *inode, dirPath, name string, _ *inode) { out = append(out, Step{dirPath, name}) }
+	_, _, _, _, _ = w.lookup(p, true)
+	return out
+}
+
+// Concerns reports whether an event may change what a read of p gives: it names p, a link or a directory on the way to it.
+func (f *FS) Concerns(ev port.FSEvent, p string) bool {
+	if ev.Path == p {
+		return true
+	}
+	if ev.Path == "" {
+		return ev.Overflow || ev.Err != nil
+	}
+	d, b := path.Dir(ev.Path), path.Base(ev.Path)
+	for _, s := range f.LinkChain(p) {
+		if s.Base != b {
+			continue
+		}
+		if s.Dir == d || f.same(s.Dir, d) {
+			return true
+		}
+	}
+	return strings.HasPrefix(p, ev.Path+"/")
+}
+
+// same reports whether two paths lead to one inode.
+func (f *FS) same(a, b string) bool {
+	_, _, _, x, err := f.walk(true).lookup(a, true)
+	_, _, _, y, err2 := f.walk(true).lookup(b, true)
+	return err == nil && err2 == nil && x != nil && x == y
+}
