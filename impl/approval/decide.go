@@ -75,7 +75,7 @@ func (s *Store) lock(t *task) {
 			t.unlock = unlock
 			s.o.LoadApprovals(func() { s.reread(t) })
 		case s.clock.Now()-t.began >= lockMs:
-			s.fail(t, "lock", fmt.Errorf("another process has held the lock for %d s", lockMs/1000))
+			s.fail(t, "lock", fmt.Errorf("%s has held the lock for %d s", s.holder(), lockMs/1000))
 		default:
 			s.clock.AfterFunc(port.TimerLock, min(lockRetryMs, t.began+lockMs-s.clock.Now()), func() { s.lock(t) })
 		}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/gofrs/flock"
@@ -83,6 +85,22 @@ func (f *FS) TryLock(path string) (unlock func(), ok bool, err error) {
 		_ = os.Truncate(path, 0)
 		_ = l.Close()
 	}, true, nil
+}
+
+// LockHolder is "pid <pid>, <program>" of the process that holds the lock on the file at path, or "" if it does not say.
+func (f *FS) LockHolder(path string) string {
+	file, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	text := make([]byte, 1024)
+	n, _ := file.Read(text)
+	pid, program, ok := strings.Cut(strings.TrimSpace(string(text[:n])), " ")
+	if _, err := strconv.Atoi(pid); err != nil || !ok {
+		return ""
+	}
+	return "pid " + pid + ", " + strconv.Quote(program)
 }
 
 // Watch watches one directory. It is called on the loop, and h runs there.

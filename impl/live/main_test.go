@@ -23,6 +23,8 @@ func TestMain(m *testing.M) {
 		realserver.Main()
 	case os.Getenv(hostVariable) != "":
 		hostMain()
+	case os.Getenv(deciderVariable) != "":
+		deciderMain()
 	default:
 		impl.AssertInvariants(true)
 		os.Exit(m.Run())
@@ -35,6 +37,12 @@ const patience = 20 * time.Second
 func patient(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
+	return ctx
+}
+
+func contextOf(d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	context.AfterFunc(ctx, cancel)
 	return ctx
 }
 
