@@ -224,7 +224,6 @@ func (h *Host) exited(c *conn) {
 	if c.port.Process() {
 		class = "exit"
 	}
-	c.answered = false // no need to close the input of what has ended: what is left of the group is killed
 	switch c.phase {
 	case dialling, live:
 		h.lose(c, class)

@@ -15,11 +15,12 @@ type call struct {
 	mustEnd string // how it must end, from endAt on (CALL-2)
 	endAt   Ms
 	garbage bool
+	name    string // called by the name a model knows the tool by (VIEW-3)
 }
 
 // inCall notes a call and what it must come to if it must not be sent (CALL-1).
 func (m *Machine) inCall(in *Input) {
-	k := &call{id: in.Call, session: in.Session, server: in.Server, tool: in.Tool, at: m.now, timeout: 600000}
+	k := &call{id: in.Call, session: in.Session, server: in.Server, tool: in.Tool, at: m.now, timeout: 600000, name: in.Key}
 	m.calls = append(m.calls, k)
 	m.callByID[in.Call] = k
 }
@@ -92,6 +93,9 @@ func (m *Machine) callStart(ev *Event) {
 		return
 	}
 	if ev.Server != "" {
+		if k.name != "" && ToolName(ev.Server, ev.Tool) != k.name && ev.Conn != 0 {
+			m.fail("INV-21", k.session, ev.Server, ev.Conn, "a call by name reached a tool that has another name", "VIEW-3")
+		}
 		k.server, k.tool = ev.Server, ev.Tool
 	}
 	if ev.Conn == 0 {
@@ -142,6 +146,12 @@ func (m *Machine) callEnd(ev *Event) {
 		return
 	}
 	if k.conn == nil {
+		if k.name != "" && k.server == "" {
+			if ev.Outcome != "refused:no_tool" && ev.Outcome != "error:session_closed" {
+				bad("a call of a name that nobody owns ended as "+ev.Outcome, "VIEW-3")
+			}
+			return
+		}
 		words, sent := m.refusals(k)
 		if sent {
 			bad(fmt.Sprintf("a call of %q was not sent but ended as %s, though it may be sent", k.tool, ev.Outcome), "CALL-1")

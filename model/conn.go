@@ -38,8 +38,9 @@ type conn struct {
 	drainFrom Ms // -1: not draining
 	emptyAt   Ms
 	emptyWhy  string
-	lists     *Behaviour   // what it listed last, as far as the registry shows
-	versions  []*Behaviour // behaviours in force since the list request that the next publication may answer
+	lists     [3]*Behaviour // whose tools, prompts and resources it listed last, as far as the registry shows
+	changed   [3]bool       // a change of that list was announced
+	versions  []*Behaviour  // behaviours in force since the list request that the next publication may answer
 	changedAt Ms
 	stuck     bool
 	everHeld  []SessionID // whoever held it at any time
@@ -252,7 +253,9 @@ func (m *Machine) dialed(ev *Event) {
 		m.fail("LIVE-1", first(c.holders), c.server, c.id, "the dial cannot have succeeded: "+m.possible(c).String(), "REC-7", "REC-8")
 	}
 	c.phase, c.answered = live, true
-	c.lists = c.versions[len(c.versions)-1]
+	for i := range c.lists {
+		c.lists[i] = c.versions[len(c.versions)-1]
+	}
 }
 
 // possible is what this dial may have come to, given every behaviour in force while it ran.
@@ -475,25 +478,33 @@ func (m *Machine) released(ev *Event) {
 }
 
 // listChanged: every live connection of the behaviour says that its lists changed (REC-11).
-func (m *Machine) listChanged(key string) {
+func (m *Machine) listChanged(in *Input) {
 	for _, c := range m.open {
-		if k, b := m.behaviour(c.cfg); k == key && c.phase == live {
-			prev := c.versions[len(c.versions)-1]
-			if prev != b {
-				c.versions = append(c.versions, b)
-			}
-			c.changedAt = max(m.now, 1)
-		} else if k == key && c.phase == retired {
+		k, _ := m.behaviour(c.cfg)
+		if !(in.Key != "" && k == in.Key || in.Key == "" && c.server == in.Server || k == "" && c.server == in.Key) {
+			continue
+		}
+		if c.phase >= retired {
 			m.reach("a retired connection spoke")
+			continue
+		}
+		c.changedAt = max(m.now, 1)
+		for i, name := range listKinds {
+			if len(in.Kinds) == 0 || contains(in.Kinds, name) {
+				c.changed[i] = true
+			}
 		}
 	}
 }
 
+// listKinds are the three lists of a server, in the order of conn.lists.
+var listKinds = [...]string{"tools", "prompts", "resources"}
+
 // crash: every process or stream of the behaviour ends now.
-func (m *Machine) crash(key string) {
+func (m *Machine) crash(in *Input) {
 	for _, c := range m.open {
 		k, _ := m.behaviour(c.cfg)
-		if k != key {
+		if in.Key != "" && k != in.Key || in.Key == "" && c.server != in.Server {
 			continue
 		}
 		if c.process() {

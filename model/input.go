@@ -43,6 +43,7 @@ type Input struct {
 	Approve   bool
 	Group     int
 	Key       string
+	Kinds     []string // list_changed: tools, prompts, resources; none: all three
 	URL       string
 	Conn      ConnID
 	Behaviour *Behaviour

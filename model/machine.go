@@ -280,7 +280,9 @@ func (m *Machine) Input(at Ms, in *Input) error {
 			m.kept, m.keptBad = copyRecords(in.Records), in.Content.State != Good && in.Content.State != Missing
 		}
 	case InWake:
-		m.win.wake(in.Scope, at)
+		if m.watched(in.Scope) {
+			m.win.wake(in.Scope, at)
+		}
 	case InStarted:
 		m.startedProcess(in)
 	case InDecide:
@@ -293,9 +295,9 @@ func (m *Machine) Input(at Ms, in *Input) error {
 	case InServer:
 		m.setServer(in)
 	case InListChanged:
-		m.listChanged(in.Key)
+		m.listChanged(in)
 	case InCrash:
-		m.crash(in.Key)
+		m.crash(in)
 	case InCall:
 		m.inCall(in)
 	case InRuntimeAdd, InRuntimeRemove:
@@ -319,7 +321,11 @@ func (m *Machine) Input(at Ms, in *Input) error {
 			m.oweAll("initialisation")
 		}
 	case InRestart:
-		m.endCalls(func(*call) bool { return true }, "error:session_closed")
+		for _, k := range m.calls { // its process is gone: nobody is left to say so
+			if k.outcome == "" {
+				k.outcome = "error:session_closed"
+			}
+		}
 		m.boot(in.Launch)
 	case InShutdown:
 		m.down = true
@@ -331,7 +337,9 @@ func (m *Machine) Input(at Ms, in *Input) error {
 		m.faultAny[in.FaultKind] = true
 		if in.FaultKind == "overflow" {
 			for sc := Defaults; sc < NumScopes; sc++ {
-				m.win.wake(sc, at)
+				if m.watched(sc) {
+					m.win.wake(sc, at)
+				}
 			}
 		}
 	}
@@ -393,7 +401,7 @@ func (m *Machine) extension(in *Input) {
 			list = append(list, x)
 		}
 	}
-	if in.Servers != nil {
+	if in.Servers != nil && in.Servers.Kind != Null {
 		servers, _ := m.t.Servers(in.Servers, true)
 		list = append(list, Extension{in.Server, servers})
 	}

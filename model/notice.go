@@ -40,17 +40,14 @@ func (m *Machine) notices(e *Effective, s *session, v *SessionView) []Notice {
 	for i := range v.Servers {
 		sv := &v.Servers[i]
 		c := s.last[sv.Name]
-		if c == nil || sv.States != StateLive || c.lists == nil {
+		if c == nil || sv.States != StateLive {
 			continue
 		}
-		b := c.lists
-		if c.changedAt > 0 {
-			b = c.versions[len(c.versions)-1]
-		}
+		b := c.shownLists()
 		for _, l := range [...]struct {
 			key  string
 			list []string
-		}{{"prompts", b.Prompts}, {"resources", b.Resources}, {"tools", b.Tools}} {
+		}{{"prompts", b[1].Prompts}, {"resources", b[2].Resources}, {"tools", b[0].Tools}} {
 			if len(dedup(l.list)) != len(l.list) {
 				out = append(out, Notice{Server: sv.Name, Key: l.key, Kind: "duplicate_tool"})
 			}

@@ -46,7 +46,7 @@ func (m *Machine) published(ev *Event) {
 		m.fail("LIVE-1", s.id, c.server, c.id, fmt.Sprintf("published with trust %v, the config says %v", ev.Trust, es.Config.Trust), "REC-6")
 	}
 	m.checked("LIVE-1")
-	if b := c.matching(es.Config, ev.Tools, ev.Prompts, ev.Resources); b != nil {
+	if b, ok := c.matching(es.Config, ev.Tools, ev.Prompts, ev.Resources); ok {
 		c.lists = b
 	} else {
 		m.fail("LIVE-1", s.id, c.server, c.id, fmt.Sprintf("published tools %v, prompts %v, resources %v; it listed %s", ev.Tools, ev.Prompts, ev.Resources, c.listed(es.Config)), "REC-11", "REC-6")
@@ -54,15 +54,33 @@ func (m *Machine) published(ev *Event) {
 	s.reg[c.server] = &registered{conn: c, tools: ev.Tools, prompts: ev.Prompts, resources: ev.Resources, trust: ev.Trust, cfg: es.Config, at: m.now}
 }
 
-// matching finds the behaviour in force whose lists, through the filters, are the published ones.
-func (c *conn) matching(cfg *Config, tools, prompts, resources []string) *Behaviour {
+// matching finds, for each of the three lists, a behaviour in force whose list is, through the filters, the published one.
+func (c *conn) matching(cfg *Config, tools, prompts, resources []string) (out [3]*Behaviour, ok bool) {
 	for i := len(c.versions) - 1; i >= 0; i-- {
 		b := c.versions[i]
-		if sameSet(visibleTools(b, cfg), tools) && sameSet(dedup(b.Prompts), prompts) && sameSet(dedup(b.Resources), resources) {
-			return b
+		if out[0] == nil && sameSet(visibleTools(b, cfg), tools) {
+			out[0] = b
+		}
+		if out[1] == nil && sameSet(dedup(b.Prompts), prompts) {
+			out[1] = b
+		}
+		if out[2] == nil && sameSet(dedup(b.Resources), resources) {
+			out[2] = b
 		}
 	}
-	return nil
+	return out, out[0] != nil && out[1] != nil && out[2] != nil
+}
+
+// shownLists are the behaviours whose lists must be shown now: the latest where a change was announced, else what was
+// listed last (REC-11).
+func (c *conn) shownLists() [3]*Behaviour {
+	out := c.lists
+	for i := range out {
+		if c.changed[i] || out[i] == nil {
+			out[i] = c.versions[len(c.versions)-1]
+		}
+	}
+	return out
 }
 
 func (c *conn) listed(cfg *Config) string {

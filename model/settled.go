@@ -235,13 +235,10 @@ func (m *Machine) serverView(e *Effective, s *session, es *EffectiveServer) Serv
 		v.States = StateDialing
 	case c.phase == live:
 		v.States = StateLive
-		if b := c.lists; b != nil && r != nil {
-			cfg := es.Config
-			if c.changedAt > 0 {
-				b = c.versions[len(c.versions)-1]
-			}
-			v.Tools = sorted(visibleTools(b, cfg))
-			v.Prompts, v.Resources = sorted(dedup(b.Prompts)), sorted(dedup(b.Resources))
+		if r != nil {
+			b := c.shownLists()
+			v.Tools = sorted(visibleTools(b[0], es.Config))
+			v.Prompts, v.Resources = sorted(dedup(b[1].Prompts)), sorted(dedup(b[2].Resources))
 		}
 	case c.class != 0:
 		v.States = c.class
@@ -316,9 +313,9 @@ func (m *Machine) hostView(h *HostView) {
 	sort.Slice(h.Dials, func(i, j int) bool { return h.Dials[i].Server < h.Dials[j].Server })
 	procs := map[string]int{}
 	for _, c := range m.open {
-		if c.process() && (c.phase < retired || c.stuck) {
+		if c.process() {
 			n := 1
-			if c.versions[len(c.versions)-1].Grandchild && !c.stuck {
+			if c.versions[len(c.versions)-1].Grandchild && c.phase < retired && !c.mustLose {
 				n = 2
 			}
 			procs[c.server] += n

@@ -70,12 +70,24 @@ func (t *Table) Intern(raw *Value) ConfigID {
 	if id, ok := t.ids[text]; ok {
 		return id
 	}
-	cfg, _ := t.interpret("", raw, true)
+	cfg, _ := t.interpret("interned", raw, true)
 	if cfg == nil {
 		cfg = &Config{Raw: raw, Full: raw, Text: text}
 		t.register(cfg, text)
 	}
 	return cfg.ID
+}
+
+// FpOf is the fingerprint of a config under the present launch's environment.
+func (t *Table) FpOf(id ConfigID) FpID {
+	c := t.ByID(id)
+	if c == nil {
+		return 0
+	}
+	if now, _ := t.Entry("interned", c.Raw, true); now != nil {
+		return now.Fp
+	}
+	return c.Fp
 }
 
 func (t *Table) register(c *Config, text string) {

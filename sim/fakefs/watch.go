@@ -103,10 +103,22 @@ func (f *FS) Overflow() {
 		f.overflow = false
 		return
 	}
+	epoch := f.epoch
 	f.o.Deliver(f.o.Delay, func() {
 		f.overflow = false
-		if w.epoch != f.epoch {
+		if epoch != f.epoch {
 			return
+		}
+		if w.closed || w.lost { // whichever watch stands hears of it
+			w = nil
+			for _, x := range f.watches {
+				if !x.lost {
+					w = x
+				}
+			}
+			if w == nil {
+				return
+			}
 		}
 		ev := port.FSEvent{Overflow: true}
 		if f.o.OnEvent != nil {

@@ -47,7 +47,7 @@ type extension struct {
 
 // NewInProcess returns a host for a stage; Reset starts it.
 func NewInProcess(st *FakeStage) *InProcess {
-	return &InProcess{st: st, cache: config.NewCache()}
+	return &InProcess{st: st, cache: st.cache}
 }
 
 // Caps: everything.
@@ -111,7 +111,7 @@ func (p *InProcess) boot() error {
 		}
 	}
 	h.Start(nil)
-	return nil
+	return p.st.Advance(0) // what is there at start is loaded before anything else happens
 }
 
 func (p *InProcess) open(id model.SessionID, servers *model.Value) error {
@@ -284,7 +284,7 @@ func (p *InProcess) call(id model.SessionID, s *trace.Step) {
 func (p *InProcess) extension(s *trace.Step) {
 	p.sink.Input(p.st.Now(), model.Input{Kind: model.InExtension, Server: s.Name, Servers: s.Servers})
 	var text []byte
-	if s.Servers != nil {
+	if s.Servers != nil && s.Servers.Kind != model.Null {
 		text = s.Servers.Append(nil)
 	}
 	kept := p.extensions[:0:0]
@@ -365,6 +365,7 @@ func (p *InProcess) Observe() (model.Snapshot, error) {
 		}
 		out.Sessions = append(out.Sessions, v)
 	}
+	out.Sessions = append(out.Sessions, p.closedSessions()...)
 	for _, e := range p.h.Pool() {
 		x := model.PoolView{Server: e.Server, Config: p.fingerprint(e.Conn)}
 		for _, s := range e.Sessions {
@@ -382,6 +383,34 @@ func (p *InProcess) Observe() (model.Snapshot, error) {
 
 // fingerprint is the model's number for the config that a connection was dialled with.
 func (p *InProcess) fingerprint(c port.ConnID) model.FpID { return p.st.fpOf(c, p.t) }
+
+// closedSessions are the sessions that are gone but whose calls somebody may still ask for.
+func (p *InProcess) closedSessions() []model.SessionView {
+	var out []model.SessionView
+	for _, id := range p.order {
+		k := p.calls[id]
+		open := false
+		for _, s := range p.h.Sessions() {
+			open = open || model.SessionID(s) == k.session
+		}
+		if open {
+			continue
+		}
+		i := 0
+		for i < len(out) && out[i].ID != k.session {
+			i++
+		}
+		if i == len(out) {
+			out = append(out, model.SessionView{ID: k.session, Closed: true})
+		}
+		word := k.outcome
+		if word == "" {
+			word = "running"
+		}
+		out[i].Calls = append(out[i].Calls, model.CallView{ID: id, Outcome: word})
+	}
+	return out
+}
 
 func noticeKey(n *model.Notice) string {
 	return strings.Join([]string{n.File, n.Server, n.Key, n.Kind}, "\x00")

@@ -40,7 +40,8 @@ type FakeStage struct {
 	lastStep model.Ms
 	retries  func() []impl.Retry
 	err      error
-	byWorld  bool // the approvals file is being changed by another process
+	cache    *config.Cache // of this stage and its host: a cache belongs to one goroutine
+	byWorld  bool          // the approvals file is being changed by another process
 }
 
 type raw struct {
@@ -58,7 +59,7 @@ type ioFault struct {
 
 // NewFakeStage returns an empty world; Reset fills it.
 func NewFakeStage() *FakeStage {
-	st := &FakeStage{q: fakeclock.New(0)}
+	st := &FakeStage{q: fakeclock.New(0), cache: config.NewCache()}
 	st.mcp = fakemcp.New(st.q)
 	st.mcp.OnStart = func(c port.ConnID, spec config.DialSpec, _ string) {
 		st.sink.Input(st.Now(), model.Input{Kind: model.InStarted, Conn: model.ConnID(c), Server: spec.Server})
@@ -93,7 +94,9 @@ func (st *FakeStage) Reset(h *trace.Header, t *model.Table, sink sim.Sink) error
 			return err
 		}
 	}
-	st.look()
+	st.byWorld = true // what is there at start is what must be kept
+	st.tellFiles()
+	st.byWorld = false
 	return st.err
 }
 
@@ -164,7 +167,7 @@ func (st *FakeStage) record(server string, v *model.Value, status string) (appro
 		return approval.RecordLine{}, false
 	}
 	name, _ := jsonKey(server)
-	entries, _, err := cache.Entries([]byte(`{"mcpServers":{` + name + `:` + v.String() + `}}`))
+	entries, _, err := st.cache.Entries([]byte(`{"mcpServers":{` + name + `:` + v.String() + `}}`))
 	if err != nil || len(entries) != 1 {
 		return approval.RecordLine{}, false // a malformed config has no hash that anybody could be shown
 	}
@@ -173,8 +176,6 @@ func (st *FakeStage) record(server string, v *model.Value, status string) (appro
 }
 
 func jsonKey(s string) (string, error) { return model.Str(s).String(), nil }
-
-var cache = config.NewCache()
 
 func dirName(p string) string { return p[:max(1, strings.LastIndexByte(p, '/'))] }
 
@@ -246,9 +247,7 @@ func (st *FakeStage) onOp(op, p string) error {
 	return nil
 }
 
-// look tells the machine what a read of each source would give, where that changed.
-func (st *FakeStage) look() { st.tellFiles() }
-
+// tellFiles tells the machine what a read of each source would give, where that changed.
 func (st *FakeStage) tellFiles() {
 	for s := model.Defaults; s < model.NumScopes; s++ {
 		p := st.paths[s]

@@ -85,9 +85,7 @@ func (x *translator) event(ev *event.Event) *model.Event {
 	case event.Dial:
 		m.Kind = model.EvDial
 		m.Config = x.config(ev.Entry)
-		if c := x.t.ByID(m.Config); c != nil {
-			x.fps[ev.Conn] = c.Fp
-		}
+		x.fps[ev.Conn] = x.t.FpOf(m.Config)
 		for _, s := range ev.Sessions {
 			m.Sessions = append(m.Sessions, model.SessionID(s))
 		}
