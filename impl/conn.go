@@ -227,11 +227,8 @@ func (h *Host) exited(c *conn) {
 	switch c.phase {
 	case dialling, live:
 		h.lose(c, class)
-	case ending:
-		if c.port.Process() { // the direct child's exit is not the end: the rest of the group goes too
-			h.kill(c)
-		}
 	}
+	// While it is ending, the steps of REC-13 go on for what is left of its group.
 }
 
 func (h *Host) op(c *conn, kind port.OpKind) port.Op {

@@ -40,6 +40,7 @@ type conn struct {
 	emptyWhy  string
 	lists     [3]*Behaviour // whose tools, prompts and resources it listed last, as far as the registry shows
 	changed   [3]bool       // a change of that list was announced
+	want      [3]*Behaviour // what was in force when it was announced
 	versions  []*Behaviour  // behaviours in force since the list request that the next publication may answer
 	changedAt Ms
 	stuck     bool
@@ -491,7 +492,7 @@ func (m *Machine) listChanged(in *Input) {
 		c.changedAt = max(m.now, 1)
 		for i, name := range listKinds {
 			if len(in.Kinds) == 0 || contains(in.Kinds, name) {
-				c.changed[i] = true
+				c.changed[i], c.want[i] = true, c.versions[len(c.versions)-1]
 			}
 		}
 	}

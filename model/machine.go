@@ -50,6 +50,7 @@ type Machine struct {
 	down        bool
 	started     bool
 	pass        int
+	settledNow  bool // Expected is asked for a settled state
 
 	out []Violation
 	// Checks counts how often each guard was evaluated with all it needs, Skipped how often an event lacked it.

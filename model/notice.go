@@ -43,7 +43,7 @@ func (m *Machine) notices(e *Effective, s *session, v *SessionView) []Notice {
 		if c == nil || sv.States != StateLive {
 			continue
 		}
-		b := c.shownLists()
+		b := c.shownLists(m.settledNow)
 		for _, l := range [...]struct {
 			key  string
 			list []string

@@ -71,16 +71,28 @@ func (c *conn) matching(cfg *Config, tools, prompts, resources []string) (out [3
 	return out, out[0] != nil && out[1] != nil && out[2] != nil
 }
 
-// shownLists are the behaviours whose lists must be shown now: the latest where a change was announced, else what was
-// listed last (REC-11).
-func (c *conn) shownLists() [3]*Behaviour {
+// shownLists are the behaviours whose lists must be shown: what was listed last, and once settled at least what was in
+// force when a change was last announced (REC-11).
+func (c *conn) shownLists(settled bool) [3]*Behaviour {
 	out := c.lists
 	for i := range out {
-		if c.changed[i] || out[i] == nil {
+		if out[i] == nil || settled && c.changed[i] && c.index(out[i]) < c.index(c.want[i]) {
+			out[i] = c.want[i]
+		}
+		if out[i] == nil {
 			out[i] = c.versions[len(c.versions)-1]
 		}
 	}
 	return out
+}
+
+func (c *conn) index(b *Behaviour) int {
+	for i := len(c.versions) - 1; i >= 0; i-- {
+		if c.versions[i] == b {
+			return i
+		}
+	}
+	return -1
 }
 
 func (c *conn) listed(cfg *Config) string {

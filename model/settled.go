@@ -26,7 +26,14 @@ func (m *Machine) Settled(at Ms) (*Expectation, []Violation) {
 			}
 		}
 	}
-	return m.Expected(), m.take()
+	m.settledNow = true
+	x := m.Expected()
+	m.settledNow = false
+	for _, c := range m.open {
+		c.lists = c.shownLists(true)
+		c.changed = [3]bool{}
+	}
+	return x, m.take()
 }
 
 func (m *Machine) settledFiles() {
@@ -236,7 +243,7 @@ func (m *Machine) serverView(e *Effective, s *session, es *EffectiveServer) Serv
 	case c.phase == live:
 		v.States = StateLive
 		if r != nil {
-			b := c.shownLists()
+			b := c.shownLists(m.settledNow)
 			v.Tools = sorted(visibleTools(b[0], es.Config))
 			v.Prompts, v.Resources = sorted(dedup(b[1].Prompts)), sorted(dedup(b[2].Resources))
 		}

@@ -20,7 +20,7 @@ func main() {
 
 func run(args []string) int {
 	root := newRoot()
-	root.SetArgs(args)
+	root.SetArgs(longFlags(args))
 	err := root.Execute()
 	switch {
 	case err == nil:
@@ -30,6 +30,21 @@ func run(args []string) int {
 	}
 	fmt.Fprintf(os.Stderr, "mcpsim: %v\n", err)
 	return 2
+}
+
+// longFlags lets flags be written with one dash, as Go's own tools do: -seed is --seed.
+func longFlags(args []string) []string {
+	out := make([]string, 0, len(args))
+	for i, a := range args {
+		if a == "--" {
+			return append(out, args[i:]...)
+		}
+		if len(a) > 2 && a[0] == '-' && a[1] != '-' && (a[1] < '0' || a[1] > '9') {
+			a = "-" + a
+		}
+		out = append(out, a)
+	}
+	return out
 }
 
 func newRoot() *cobra.Command {

@@ -77,23 +77,25 @@ func newYard(t testing.TB) *yard {
 		_ = c.Close()
 	})
 	y := &yard{Controller: c, t: t, bin: filepath.Join(dir, "bin")}
-	if err := os.Mkdir(y.bin, 0o755); err != nil {
+	exe, err := os.Executable()
+	if err == nil {
+		err = os.Mkdir(y.bin, 0o755)
+	}
+	if err == nil {
+		err = c.Commands(y.bin, exe)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	return y
 }
 
-// serve makes a command there is, and says how it acts.
+// serve says how the servers of a command act.
 func (y *yard) serve(command string, b realserver.Behaviour) {
 	y.t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
+	if err := y.Behave(command, b); err != nil {
 		y.t.Fatal(err)
 	}
-	if err := os.Symlink(exe, filepath.Join(y.bin, command)); err != nil && !os.IsExist(err) {
-		y.t.Fatal(err)
-	}
-	y.Behave(command, b)
 }
 
 func (y *yard) environ() []string {

@@ -100,7 +100,7 @@ func BenchmarkEditAmong(b *testing.B) {
 	for _, n := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			p := newPlace(b, nil)
-			p.Behave("srv", realserver.Behaviour{Tools: []string{"x"}})
+			p.serve("srv", realserver.Behaviour{Tools: []string{"x"}})
 			h, err := p.HTTP("srv")
 			must2(b, err)
 			all := func(edit int) map[string]any {

@@ -23,7 +23,7 @@ func TestRemoteServersListCallAndAnnounce(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			noLeaks(t)
 			y := newYard(t)
-			y.Behave("srv", realserver.Behaviour{Tools: []string{"x"}, Prompts: []string{"p"}, Era: c.era})
+			y.serve("srv", realserver.Behaviour{Tools: []string{"x"}, Prompts: []string{"p"}, Era: c.era})
 			h, err := y.HTTP("srv")
 			must(t, err)
 			x := newLine(t, nil)
@@ -73,7 +73,7 @@ func TestRemoteCrashIsNoticedWithoutACall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			noLeaks(t)
 			y := newYard(t)
-			y.Behave("srv", realserver.Behaviour{})
+			y.serve("srv", realserver.Behaviour{})
 			h, err := y.HTTP("srv")
 			must(t, err)
 			x := newLine(t, nil)
@@ -90,7 +90,7 @@ func TestRemoteCrashIsNoticedWithoutACall(t *testing.T) {
 func TestModernStreamThatEndsIsOpenedAgainAndAServerThatGoesIsLost(t *testing.T) {
 	noLeaks(t)
 	y := newYard(t)
-	y.Behave("srv", realserver.Behaviour{Era: "modern"})
+	y.serve("srv", realserver.Behaviour{Era: "modern"})
 	h, err := y.HTTP("srv")
 	must(t, err)
 	x := newLine(t, nil)
@@ -109,7 +109,7 @@ func TestModernStreamThatEndsIsOpenedAgainAndAServerThatGoesIsLost(t *testing.T)
 	}
 	y.await("the stream to be opened again", func() bool { return listens() == 2 })
 	announceUntilHeard(t, y, d)
-	y.Behave("srv", realserver.Behaviour{Fault: "refuse"})
+	y.serve("srv", realserver.Behaviour{Fault: "refuse"})
 	wait(t, "the loss", d.exit)
 	must(t, d.Close(patient(t)))
 }
@@ -130,7 +130,7 @@ func TestFaultsOfRemoteServersHaveTheirClass(t *testing.T) {
 				}
 				noLeaks(t)
 				y := newYard(t)
-				y.Behave("srv", c.b)
+				y.serve("srv", c.b)
 				h, err := y.HTTP("srv")
 				must(t, err)
 				x := newLine(t, nil)

@@ -23,6 +23,7 @@ type Controller struct {
 	started    map[string]int // by full command line
 	changed    chan struct{}  // closed and replaced at every change
 	onReport   func(Report)
+	bin, exe   string // see Commands
 	closed     bool
 	work       sync.WaitGroup
 }
@@ -55,10 +56,11 @@ func (c *Controller) Env() []string { return []string{SocketVariable + "=" + c.p
 func (c *Controller) OnReport(f func(Report)) { c.onReport = f }
 
 // Behave says how the servers act whose command line begins with command; the longest beginning wins, and what none fits
-// refuses. Those that run change at once.
-func (c *Controller) Behave(command string, b Behaviour) {
+// refuses. Those that run change at once. The error is about the command's link, if Commands keeps any.
+func (c *Controller) Behave(command string, b Behaviour) error {
 	c.mu.Lock()
 	c.behaviours[command] = b
+	err := c.install(command)
 	peers := c.running(func(string) bool { return true })
 	h := c.https[command]
 	c.mu.Unlock()
@@ -71,6 +73,7 @@ func (c *Controller) Behave(command string, b Behaviour) {
 	if h != nil {
 		h.behave(b)
 	}
+	return err
 }
 
 // Announce has the servers of a command say that lists (tools, prompts, resources) changed.

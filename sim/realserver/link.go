@@ -63,6 +63,7 @@ func (l *link) report(r Report) {
 	if l.conn == nil {
 		return
 	}
+	r.Pid = os.Getpid()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_, _ = l.conn.Write(append(encode(r), '\n')) // a controller that is gone is noticed by next
