@@ -108,7 +108,7 @@ func (h *Host) begin(c *conn) {
 func (h *Host) step(c *conn, kind port.OpKind, work func(context.Context) error, then func()) {
 	c.job = h.p.Exec.Go(h.op(c, kind), work, func(err error) {
 		if kind == port.OpStart {
-			c.starting, c.begun = false, err == nil
+			c.starting, c.begun = false, err == nil || began(c.port) // a start that was called off may have begun a process
 		}
 		if c.phase != dialling && c.phase != live {
 			if kind == port.OpStart {
@@ -130,6 +130,12 @@ func (h *Host) step(c *conn, kind port.OpKind, work func(context.Context) error,
 		}
 		then()
 	})
+}
+
+// began asks a connection whether anything of it exists, or did.
+func began(p port.Conn) bool {
+	b, ok := p.(interface{ Began() bool })
+	return ok && p.Process() && b.Began()
 }
 
 // classOf is the class of a step's failure (REC-8). What a process and a stream end as is told apart by what they are.

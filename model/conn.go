@@ -399,6 +399,11 @@ func (m *Machine) closedConn(ev *Event) {
 		// An end that was not announced: judged as a beginning of one.
 		m.closing(ev)
 	}
+	if m.now >= c.stuckFrom() { // its end may ask for a pass of whoever waited for it (REC-13)
+		for _, s := range m.sessions {
+			s.credit++
+		}
+	}
 	if c.stuck {
 		for _, sid := range c.everHeld {
 			if s := m.session(sid); s != nil {
@@ -460,7 +465,7 @@ func (m *Machine) released(ev *Event) {
 	case ev.Outcome == "publish" && m.faultAny["publish"]:
 		s := m.session(ev.Session) // CFG-4: it failed for this session alone
 		own := *c
-		own.phase, own.class, own.holders, own.stuck = retired, StateFailedPublish, nil, false
+		own.phase, own.class, own.holders, own.stuck, own.retiredAt = retired, StateFailedPublish, nil, false, m.now
 		if s != nil {
 			s.last[c.server] = &own
 			s.refused = true

@@ -44,7 +44,7 @@ type Machine struct {
 	callByID       map[string]*call
 	extra          []Notice // standing notices that no document explains: decision, watch, listener, stuck
 	launchProblems []Problem
-	extProblems    []Problem
+	extProblems    map[string][]Problem // by extension
 
 	initialized bool
 	down        bool
@@ -69,7 +69,7 @@ type Options struct {
 func NewMachine(t *Table, opt Options) *Machine {
 	m := &Machine{t: t, opt: opt, conns: map[ConnID]*conn{}, dials: map[string]int{}, faults: map[FaultKind]int{},
 		faultAny: map[FaultKind]bool{}, callByID: map[string]*call{}, Checks: map[string]int{}, Skipped: map[string]int{},
-		goals: map[string]int{}, onDisk: map[string]Record{}, kept: map[string]Record{}}
+		goals: map[string]int{}, extProblems: map[string][]Problem{}, onDisk: map[string]Record{}, kept: map[string]Record{}}
 	m.boot(t.launch)
 	return m
 }
@@ -104,6 +104,10 @@ func (m *Machine) boot(l *Launch) {
 
 // Goals returns how often each interesting state was reached ("sometimes" properties).
 func (m *Machine) Goals() map[string]int { return m.goals }
+
+// Stuck reports whether some process would not end: then a host may be right never to be settled, because each end asks
+// for a pass and each pass begins what will not end either (REC-13).
+func (m *Machine) Stuck() bool { return m.goals["a process that will not end"] > 0 }
 
 func (m *Machine) reach(goal string) { m.goals[goal]++ }
 
@@ -267,10 +271,14 @@ func (m *Machine) oweAll(why string) {
 
 // Input tells what the world did at a moment. An error means that the trace is malformed, not that the host is wrong.
 func (m *Machine) Input(at Ms, in *Input) error {
+	if at > m.now {
+		m.silence(at)
+	}
 	m.now = at
 	switch in.Kind {
 	case InFile:
 		m.visible[in.Scope] = in.Content
+		m.win.fileAt = at
 	case InRead:
 		c := in.Content
 		m.read[in.Scope] = &c
@@ -281,6 +289,7 @@ func (m *Machine) Input(at Ms, in *Input) error {
 			m.kept, m.keptBad = copyRecords(in.Records), in.Content.State != Good && in.Content.State != Missing
 		}
 	case InWake:
+		m.win.fileAt = at
 		if m.watched(in.Scope) {
 			m.win.wake(in.Scope, at)
 		}
@@ -397,14 +406,16 @@ func (m *Machine) runtime(in *Input) {
 
 func (m *Machine) extension(in *Input) {
 	var list []Extension
+	delete(m.extProblems, in.Server)
 	for _, x := range m.mem.Extensions {
 		if x.Name != in.Server {
 			list = append(list, x)
 		}
 	}
 	if in.Servers != nil && in.Servers.Kind != Null {
-		servers, _ := m.t.Servers(in.Servers, true)
+		servers, probs := m.t.Servers(in.Servers, true)
 		list = append(list, Extension{in.Server, servers})
+		m.extProblems[in.Server] = probs
 	}
 	sort.Slice(list, func(i, j int) bool { return list[i].Name < list[j].Name })
 	m.mem.Extensions = list

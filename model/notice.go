@@ -35,7 +35,11 @@ func (m *Machine) notices(e *Effective, s *session, v *SessionView) []Notice {
 	for _, name := range names {
 		add("runtime", s.runtimeBad[name])
 	}
-	add("extension", m.extProblems)
+	if !m.launch.Bare {
+		for _, x := range m.mem.Extensions {
+			add("extension", m.extProblems[x.Name])
+		}
+	}
 	out = append(out, m.extra...)
 	for i := range v.Servers {
 		sv := &v.Servers[i]

@@ -89,7 +89,7 @@ func (m *Machine) wake(ev *Event) {
 	}
 	m.win.hostWake(m.now)
 	m.checked("INV-13")
-	if ev.Scope < NumScopes && !m.win.pending[ev.Scope] && !m.unloaded(ev.Scope) && m.win.first != m.now {
+	if ev.Scope < NumScopes && !m.win.pending[ev.Scope] && !m.unloaded(ev.Scope) && m.win.fileAt != m.now {
 		m.fail("INV-13", "", "", 0, fmt.Sprintf("%s woke the host though nothing concerned it", ev.Scope), "WAT-1")
 	}
 }
@@ -249,7 +249,7 @@ func (m *Machine) silence(at Ms) {
 				m.fail("INV-13", "", "", 0, fmt.Sprintf("a change of %s was not loaded by %d, the end of its debounce window", s, m.win.due()), "WAT-2", "LIVE-2")
 			}
 		}
-		m.win = window{loadedAt: m.win.loadedAt}
+		m.win = window{loadedAt: m.win.loadedAt, fileAt: m.win.fileAt}
 	}
 	if len(m.notify) > 0 && m.notifyAt <= late {
 		for _, n := range m.notify {

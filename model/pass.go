@@ -73,6 +73,11 @@ func (m *Machine) passCompared(ev *Event) {
 		m.reach("a pass during a debounce")
 	}
 	s.passedAt, s.passJudged = m.now, false
+	for name := range s.last { // what is not wanted any more has no failure to remember
+		if es := e.Server(s.id, name); es == nil || es.Verdict != Admitted {
+			delete(s.last, name)
+		}
+	}
 }
 
 // judgePass is called when the instant of a successful comparison is over: what the pass had to begin has begun (REC-1, LIVE-3).
@@ -141,7 +146,7 @@ func (m *Machine) passEnd(ev *Event) {
 	} else {
 		m.fail("LIVE-2", s.id, "", 0, "a pass failed though nothing made it fail", "CFG-4")
 	}
-	s.failedLast = true
+	s.failedLast, s.passJudged = true, true
 	m.scheduleRetry(s)
 	if len(m.effective().Queue(s.id)) > 0 {
 		s.askOwed, s.askAt = true, m.now

@@ -69,6 +69,9 @@ func (m *Machine) settledConns() {
 		}
 		if c.phase == live {
 			for _, sid := range c.holders {
+				if s := m.session(sid); s != nil && s.failedLast {
+					continue // its pass failed and will be tried again: settled by definition, not in effect yet (D-4)
+				}
 				m.settledHolder(c, sid)
 			}
 		}
@@ -137,6 +140,11 @@ func (m *Machine) Expected() *Expectation {
 		x.Optional = append(x.Optional, Notice{Kind: "watch"})
 	}
 	x.Optional = append(x.Optional, Notice{Kind: "stuck"})
+	for _, s := range m.sessions {
+		if s.failedLast {
+			x.Optional = append(x.Optional, Notice{Kind: "duplicate_tool"}, Notice{Kind: "tool_name"})
+		}
+	}
 	return x
 }
 

@@ -20,6 +20,7 @@ type window struct {
 	hostFirst Ms
 	reload    bool // /reload or a decision may load at any moment
 	trust     bool
+	fileAt    Ms // when the world last touched a source
 	loadedAt  [NumScopes]Ms
 }
 
@@ -91,7 +92,7 @@ func (m *Machine) load(ev *Event) {
 		content, m.read[s] = *r, nil
 	}
 	if s == Approvals {
-		m.loadRecords(content)
+		m.loadRecords(content, ev.Why == "start")
 		return
 	}
 	want := "kept"
@@ -177,7 +178,7 @@ func (m *Machine) notified(ev *Event) {
 }
 
 // loadRecords takes the approvals file as it was read (APR-2, APR-8, D-7).
-func (m *Machine) loadRecords(c Content) {
+func (m *Machine) loadRecords(c Content, start bool) {
 	m.records = c.State
 	next := map[string]Record{}
 	if c.State == Good {
@@ -187,13 +188,13 @@ func (m *Machine) loadRecords(c Content) {
 		return
 	}
 	for name, r := range m.mem.Records {
-		if r.Approved && !next[name].Approved && m.started {
+		if r.Approved && !next[name].Approved && !start {
 			m.reach("a revocation from elsewhere")
 		}
 	}
 	m.mem.Records = next
 	m.changed()
-	if m.started {
+	if !start {
 		m.mustNotify(Approvals, "modified")
 		m.gateAll()
 	}

@@ -186,6 +186,9 @@ func (p *player) settle() error {
 		return err
 	}
 	now := p.st.Now()
+	if !ok && p.m.Stuck() {
+		return nil
+	}
 	if !ok {
 		why := ""
 		if b, is := p.sys.(interface{ Busy() []string }); is {

@@ -18,7 +18,7 @@ import (
 
 // exitGrace is how long a reader gets, after the child has exited, to find what it left in the pipe. A helper that holds
 // the pipe open would keep it waiting for ever.
-const exitGrace = 100 * time.Millisecond
+const exitGrace = 50 * time.Millisecond
 
 // stdioConn is a child process in a group of its own, spoken to over its stdin and stdout. mcp-go frames the messages; the
 // process, its pipes and its end are ours, because mcp-go's Close waits, ends the child alone and notices no death.
@@ -49,7 +49,16 @@ func newStdioConn(d *Dialer, id port.ConnID, spec config.DialSpec) *stdioConn {
 func (c *stdioConn) Transport() transport.Interface { return &c.stdioWire }
 func (c *stdioConn) OnExit(f func(err error))       { c.onExit = f }
 func (c *stdioConn) OnGone(f func())                { c.onGone = f }
-func (c *stdioConn) Process() bool                  { return true }
+
+// Began reports whether a process was started.
+func (c *stdioConn) Began() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.proc != nil
+}
+
+// Process reports that it is one.
+func (c *stdioConn) Process() bool { return true }
 
 // CloseInput closes the child's stdin, which well-behaved servers take as their end.
 func (c *stdioConn) CloseInput() {

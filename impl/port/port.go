@@ -147,6 +147,8 @@ type Conn interface {
 	CloseInput()
 	Terminate()
 	Kill()
+	// A connection may also have a method Began() bool: whether a process was started, although Start was called off.
+
 	// Process reports whether the connection is a child process.
 	Process() bool
 }

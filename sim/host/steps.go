@@ -17,7 +17,7 @@ import (
 // Do performs a step that concerns the world. ok is false if the step is the host's.
 func (st *FakeStage) Do(s *trace.Step) (ok bool, err error) {
 	st.lastStep = st.Now()
-	st.byWorld = s.File == "approvals"
+	st.byWorld = true
 	defer func() { st.byWorld = false }()
 	switch s.Do {
 	case trace.Write, trace.Edit:
@@ -74,6 +74,11 @@ func (st *FakeStage) chmod(s *trace.Step) error {
 	mode := uint32(0o644)
 	if s.Mode != nil {
 		mode = *s.Mode
+	}
+	if s.Dir && mode&0o555 != 0o555 || s.Dir && mode&0o200 == 0 {
+		for _, k := range [...]model.FaultKind{"watch", "disk"} { // what cannot be watched or written from now on
+			st.sink.Input(st.Now(), model.Input{Kind: model.InFault, FaultKind: k})
+		}
 	}
 	_ = st.fs.Chmod(p, iofs.FileMode(mode)) // a link that leads nowhere has no permissions
 	return nil
@@ -183,9 +188,11 @@ func (st *FakeStage) put2(how, p string, data []byte, s *trace.Step) error {
 	for i, piece := range st.fs.Pieces(p, data, parts) {
 		if i > 0 && s.GapMs > 0 { // the gap holds the next step back
 			st.tellFiles()
+			st.byWorld = false
 			if err := st.Advance(s.GapMs); err != nil {
 				return err
 			}
+			st.byWorld = true
 			st.lastStep = st.Now()
 		}
 		if err := piece(); err != nil {
