@@ -1,0 +1,173 @@
+package mutants
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+var which = flag.String("mutants", "few", "which mutants are run: all, few, or a name")
+
+const traces = "3000"
+
+// TestMutantsApply keeps the table in step with the sources: what a mutant replaces is there exactly once.
+func TestMutantsApply(t *testing.T) {
+	seen := map[string]bool{}
+	for _, m := range All {
+		if seen[m.Name] {
+			t.Errorf("%s: twice in the table", m.Name)
+		}
+		seen[m.Name] = true
+		mutate(t, &m)
+	}
+	for _, name := range Few {
+		if !seen[name] {
+			t.Errorf("there is no mutant %s", name)
+		}
+	}
+}
+
+// mutate returns the mutated files by their path in the module.
+func mutate(t *testing.T, m *Mutant) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	for _, e := range m.Edits() {
+		text, ok := files[e.File]
+		if !ok {
+			data, err := os.ReadFile(filepath.Join(root(t), e.File))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = string(data)
+		}
+		if n := strings.Count(text, e.Old); n != 1 {
+			t.Errorf("%s: %s holds %q %d times, want once", m.Name, e.File, e.Old, n)
+		}
+		files[e.File] = strings.Replace(text, e.Old, e.New, 1)
+	}
+	return files
+}
+
+func root(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// build compiles cmd/mcpsim with files in place of those of the module.
+func build(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	replace := map[string]string{}
+	for file, text := range files {
+		to := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
+		if err := os.WriteFile(to, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		replace[filepath.Join(root(t), file)] = to
+	}
+	data, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay, bin := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "mcpsim")
+	if err := os.WriteFile(overlay, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("go", "build", "-overlay", overlay, "-o", bin, "./cmd/mcpsim")
+	cmd.Dir = root(t)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("it does not compile: %v\n%s", err, out)
+	}
+	return bin
+}
+
+type report struct {
+	Traces   int
+	Failures []struct {
+		Invariant, Detail string
+		Trace, Steps      int
+		Drawn             int `json:"steps_drawn"`
+	}
+	Errors []string
+}
+
+// check runs a binary; a finding is no error.
+func check(t *testing.T, bin, profile string) *report {
+	t.Helper()
+	args := []string{"check", "-json", "-n", traces, "-seed", "1", "-stop", "1", "-dir", t.TempDir()}
+	if profile != "" {
+		args = append(args, "-profile", profile)
+	}
+	var stderr strings.Builder
+	cmd := exec.Command(bin, args...)
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
+		t.Fatalf("%v\n%s", err, stderr.String())
+	}
+	var r report
+	if err := json.Unmarshal(out, &r); err != nil {
+		t.Fatalf("no report: %v\n%s", err, stderr.String())
+	}
+	return &r
+}
+
+var invariantID = regexp.MustCompile(`^(INV|LIVE)-\d+$`)
+
+// TestMutants runs the checker on mutants: each must be found, and found as a broken invariant rather than as a crash. A
+// finding says nothing unless the sources as they are have none on the same traces.
+func TestMutants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and runs a checker per mutant")
+	}
+	var chosen []Mutant
+	for _, m := range All {
+		if *which == "all" || *which == m.Name || *which == "few" && slices.Contains(Few, m.Name) {
+			chosen = append(chosen, m)
+		}
+	}
+	if len(chosen) == 0 {
+		t.Fatalf("there is no mutant %q", *which)
+	}
+	bin := build(t, nil)
+	var profiles []string
+	for _, m := range chosen {
+		if !slices.Contains(profiles, m.Profile) {
+			profiles = append(profiles, m.Profile)
+		}
+	}
+	for _, p := range profiles {
+		if r := check(t, bin, p); len(r.Failures) > 0 || len(r.Errors) > 0 {
+			t.Fatalf("the sources as they are fail with profile %q: %+v", p, r)
+		}
+	}
+	for _, m := range chosen {
+		t.Run(m.Name, func(t *testing.T) {
+			bin := build(t, mutate(t, &m))
+			began := time.Now()
+			r := check(t, bin, m.Profile)
+			took := time.Since(began).Seconds()
+			if len(r.Failures) == 0 {
+				t.Fatalf("%s (%s) survived %d traces, %.1f s; errors: %q", m.Name, m.Hole, r.Traces, took, r.Errors)
+			}
+			f := r.Failures[0]
+			if !invariantID.MatchString(f.Invariant) {
+				t.Fatalf("%s (%s): %s is no invariant: %s", m.Name, m.Hole, f.Invariant, f.Detail)
+			}
+			t.Logf("%s (%s): %s after %d traces, %.1f s; %d steps of %d drawn", m.Name, m.Hole, f.Invariant, f.Trace+1, took, f.Steps, f.Drawn)
+		})
+	}
+}
