@@ -56,19 +56,32 @@ func (m *Machine) published(ev *Event) {
 
 // matching finds, for each of the three lists, a behaviour in force whose list is, through the filters, the published one.
 func (c *conn) matching(cfg *Config, tools, prompts, resources []string) (out [3]*Behaviour, ok bool) {
-	for i := len(c.versions) - 1; i >= 0; i-- {
-		b := c.versions[i]
-		if out[0] == nil && sameSet(visibleTools(b, cfg), tools) {
-			out[0] = b
+	for i := len(c.versions); i >= 0; i-- {
+		b := c.listedLast() // first of all, what it listed last
+		if i < len(c.versions) {
+			b = [3]*Behaviour{c.versions[i], c.versions[i], c.versions[i]}
 		}
-		if out[1] == nil && sameSet(dedup(b.Prompts), prompts) {
-			out[1] = b
+		if out[0] == nil && b[0] != nil && sameSet(visibleTools(b[0], cfg), tools) {
+			out[0] = b[0]
 		}
-		if out[2] == nil && sameSet(dedup(b.Resources), resources) {
-			out[2] = b
+		if out[1] == nil && b[1] != nil && sameSet(dedup(b[1].Prompts), prompts) {
+			out[1] = b[1]
+		}
+		if out[2] == nil && b[2] != nil && sameSet(dedup(b[2].Resources), resources) {
+			out[2] = b[2]
 		}
 	}
 	return out, out[0] != nil && out[1] != nil && out[2] != nil
+}
+
+// listedLast is what it listed last, where no change was announced since.
+func (c *conn) listedLast() (out [3]*Behaviour) {
+	for i := range out {
+		if !c.changed[i] {
+			out[i] = c.lists[i]
+		}
+	}
+	return out
 }
 
 // shownLists are the behaviours whose lists must be shown: what was listed last, and once settled at least what was in

@@ -142,6 +142,9 @@ func (v *Value) Append(b []byte) []byte {
 	case Number:
 		return append(b, v.Text...)
 	case String:
+		if v.BadText {
+			return appendBad(b, v.Text)
+		}
 		return appendString(b, v.Text)
 	case Array:
 		b = append(b, '[')
@@ -158,7 +161,11 @@ func (v *Value) Append(b []byte) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendString(b, v.Members[i].Key)
+		if v.BadText {
+			b = appendBad(b, v.Members[i].Key)
+		} else {
+			b = appendString(b, v.Members[i].Key)
+		}
 		b = append(b, ':')
 		b = v.Members[i].Value.Append(b)
 	}
@@ -167,6 +174,20 @@ func (v *Value) Append(b []byte) []byte {
 
 // String returns v as compact JSON.
 func (v *Value) String() string { return string(v.Append(nil)) }
+
+// appendBad writes text that is not valid Unicode: what stands as U+FFFD becomes a lone surrogate again.
+func appendBad(b []byte, s string) []byte {
+	for i, part := range strings.Split(s, "\uFFFD") {
+		part := appendString(nil, part)
+		if i == 0 {
+			b = append(b, '"')
+		} else {
+			b = append(b, `\ud800`...)
+		}
+		b = append(b, part[1:len(part)-1]...)
+	}
+	return append(b, '"')
+}
 
 const hexDigits = "0123456789abcdef"
 

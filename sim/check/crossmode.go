@@ -106,6 +106,11 @@ func withoutStuck(list []model.Notice) []model.Notice {
 
 // scriptDrift reports whether the world changes a server while it runs.
 func scriptDrift(tr *trace.Trace) bool {
+	for i := range tr.Header.Servers { // a call that breaks a shared connection breaks it for everybody
+		if b := &tr.Header.Servers[i].Behaviour; b.Fault != model.NoFault && b.FaultAt == model.StepCall {
+			return true
+		}
+	}
 	for i := range tr.Steps {
 		switch tr.Steps[i].Do {
 		case trace.Server, trace.Crash:

@@ -86,8 +86,8 @@ func (c *conn) OnExit(f func(err error)) { c.onExit = f }
 // OnGone registers f for the end of the process group.
 func (c *conn) OnGone(f func()) { c.onGone = f }
 
-// Began reports whether there is, or was, a process or stream.
-func (c *conn) Began() bool { return c.begun }
+// Began reports whether a process or stream was begun and is not over.
+func (c *conn) Began() bool { return c.begun && c.alive() }
 
 // Process reports whether it is a child process.
 func (c *conn) Process() bool { return c.process() }
