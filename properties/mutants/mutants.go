@@ -105,7 +105,7 @@ var host = []Mutant{
 		New: "h.updated(c.holders[0], c.server)"},
 	{Name: "filters-ignored", Hole: "REC-6", File: "impl/registry.go",
 		Old: "\t\tif !e.Visible(t) {\n",
-		New: "\t\tif false {\n"},
+		New: "\t\tif false && !e.Visible(t) {\n"},
 	{Name: "changed-prompts-not-shown", Hole: "REC-11", Profile: "reconcile", File: "impl/registry.go",
 		Old: "slices.Equal(r.prompts, o.prompts) && ",
 		New: ""},
