@@ -403,6 +403,9 @@ func (m *Machine) closedConn(ev *Event) {
 		for _, s := range m.sessions {
 			s.credit++
 		}
+		if c.process() {
+			m.reach("a process that will not end")
+		}
 	}
 	if c.stuck {
 		for _, sid := range c.everHeld {

@@ -47,7 +47,7 @@ func (m *Machine) notices(e *Effective, s *session, v *SessionView) []Notice {
 		if c == nil || sv.States != StateLive {
 			continue
 		}
-		b := c.shownLists(m.settledNow)
+		b := c.shownLists(m.settledNow, s.reg[sv.Name])
 		for _, l := range [...]struct {
 			key  string
 			list []string

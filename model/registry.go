@@ -86,11 +86,18 @@ func (c *conn) listedLast() (out [3]*Behaviour) {
 
 // shownLists are the behaviours whose lists must be shown: what was listed last, and once settled at least what was in
 // force when a change was last announced (REC-11).
-func (c *conn) shownLists(settled bool) [3]*Behaviour {
+func (c *conn) shownLists(settled bool, r *registered) [3]*Behaviour {
 	out := c.lists
 	for i := range out {
 		if out[i] == nil || settled && c.changed[i] && c.index(out[i]) < c.index(c.want[i]) {
 			out[i] = c.want[i]
+			if r != nil { // a later one may have been listed already, though nobody announced it
+				for _, b := range c.versions[max(c.index(c.want[i]), 0):] {
+					if i == 0 && sameSet(visibleTools(b, r.cfg), r.tools) || i == 1 && sameSet(dedup(b.Prompts), r.prompts) || i == 2 && sameSet(dedup(b.Resources), r.resources) {
+						out[i] = b
+					}
+				}
+			}
 		}
 		if out[i] == nil {
 			out[i] = c.versions[len(c.versions)-1]
@@ -199,7 +206,7 @@ func (m *Machine) judgePurges(s *session) {
 		if r := s.reg[p.c.server]; r != nil && r.conn == p.c {
 			continue
 		}
-		if p.c.phase < retired {
+		if p.c.phase < retired && !m.faultAny["publish"] {
 			m.mustBeUnwanted(p.c, s.id, "purged")
 		}
 	}

@@ -30,7 +30,7 @@ func (m *Machine) Settled(at Ms) (*Expectation, []Violation) {
 	x := m.Expected()
 	m.settledNow = false
 	for _, c := range m.open {
-		c.lists = c.shownLists(true)
+		c.lists = c.shownLists(true, m.anyRegistered(c))
 		c.changed = [3]bool{}
 	}
 	return x, m.take()
@@ -39,14 +39,14 @@ func (m *Machine) Settled(at Ms) (*Expectation, []Violation) {
 func (m *Machine) settledFiles() {
 	m.checked("LIVE-2")
 	for s := Defaults; s < Approvals; s++ {
-		if m.watched(s) && m.unloaded(s) {
+		if m.watched(s) && m.unloaded(s) && m.mem.Files[s] != nil && !(m.mem.Files[s].File == Unreadable && m.visible[s].State != Unreadable) { // a read that failed is polled
 			if _, diff := m.t.Load(s, m.mem.Files[s], m.visible[s]); diff.Notify {
 				m.fail("LIVE-2", "", "", 0, "a change of "+s.String()+" is not in the settled state", "WAT-8")
 			}
 		}
 	}
 	m.checked("INV-12")
-	if m.watched(Approvals) && !sameRecords(m.onDisk, m.mem.Records) && m.diskState == Good {
+	if m.watched(Approvals) && m.records != Unreadable && !sameRecords(m.onDisk, m.mem.Records) && m.diskState == Good {
 		m.fail("LIVE-2", "", "", 0, "a decision taken elsewhere is not in the settled state", "APR-7", "D-7")
 	}
 	if !m.keptBad && m.diskState != Unreadable && !sameRecords(m.onDisk, m.kept) {
@@ -140,6 +140,12 @@ func (m *Machine) Expected() *Expectation {
 		x.Optional = append(x.Optional, Notice{Kind: "watch"})
 	}
 	x.Optional = append(x.Optional, Notice{Kind: "stuck"})
+	for _, c := range m.open {
+		if len(c.versions) > 1 { // which of two scripts it listed from shows only where they differ
+			x.Optional = append(x.Optional, Notice{Kind: "duplicate_tool"})
+			break
+		}
+	}
 	for _, s := range m.sessions {
 		if s.failedLast {
 			x.Optional = append(x.Optional, Notice{Kind: "duplicate_tool"}, Notice{Kind: "tool_name"})
@@ -251,8 +257,12 @@ func (m *Machine) serverView(e *Effective, s *session, es *EffectiveServer) Serv
 	case c.phase == live:
 		v.States = StateLive
 		if r != nil {
-			b := c.shownLists(m.settledNow)
-			v.Tools = sorted(visibleTools(b[0], es.Config))
+			b := c.shownLists(m.settledNow, r)
+			cfg := es.Config
+			if s.failedLast { // the pass that would have taken the new filters failed (D-4)
+				cfg = r.cfg
+			}
+			v.Tools = sorted(visibleTools(b[0], cfg))
 			v.Prompts, v.Resources = sorted(dedup(b[1].Prompts)), sorted(dedup(b[2].Resources))
 		}
 	case c.class != 0:
@@ -267,6 +277,9 @@ func (m *Machine) serverView(e *Effective, s *session, es *EffectiveServer) Serv
 		if c.phase != closed {
 			v.States = m.waiting(c)
 		}
+	}
+	if s.failedLast && v.States&StateLive == 0 {
+		v.States |= StateDialing // what the failed pass would have dialled
 	}
 	if v.States&failedStates != 0 && v.States&^failedStates == 0 {
 		v.Error = v.States.String()
@@ -313,6 +326,16 @@ func heldState(es *EffectiveServer) State {
 		return StateHeldUntrusted
 	}
 	return StateUnknown
+}
+
+// anyRegistered is what some holder has registered of a connection, or nil.
+func (m *Machine) anyRegistered(c *conn) *registered {
+	for _, s := range m.sessions {
+		if r := s.reg[c.server]; r != nil && r.conn == c {
+			return r
+		}
+	}
+	return nil
 }
 
 func sorted(names []string) []string {
