@@ -261,6 +261,9 @@ func (m *Machine) serverView(e *Effective, s *session, es *EffectiveServer) Serv
 			cfg := es.Config
 			if s.failedLast { // the pass that would have taken the new filters failed (D-4)
 				cfg = r.cfg
+				if !sameFilters(r.cfg, es.Config) {
+					v.States |= StateDialing // an open set: its lists are not compared
+				}
 			}
 			v.Tools = sorted(visibleTools(b[0], cfg))
 			v.Prompts, v.Resources = sorted(dedup(b[1].Prompts)), sorted(dedup(b[2].Resources))
