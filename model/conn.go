@@ -327,6 +327,8 @@ func (m *Machine) closing(ev *Event) {
 			if m.now < c.drainFrom+drainMs {
 				m.fail("INV-6", "", c.server, c.id, fmt.Sprintf("closed %d ms into its drain", m.now-c.drainFrom), "POOL-3")
 			}
+		case len(c.holders) == 0 && c.emptyWhy == "close" && c.phase == live && m.shared(c.cfg):
+			m.fail("INV-9", "", c.server, c.id, "closed at once though it was left by a session that closed: it must drain", "POOL-3")
 		default:
 			for _, sid := range c.holders {
 				m.mustBeUnwanted(c, sid, "retired")

@@ -48,7 +48,7 @@ func (m *Machine) passStart(ev *Event) {
 		}
 		s.retryAt = 0
 	}
-	if s.lists0 && s.pushed == nil && !sameLists(s.lists, e.Lists(s.id)) {
+	if want := e.Lists(s.id); s.lists0 && !sameLists(s.lists, want) && (s.pushed == nil || !sameLists(*s.pushed, want)) {
 		m.fail("INV-14", s.id, "", 0, "the pass began before the changed lists were pushed", "GATE-4")
 	}
 	s.comparing, s.inPass, s.owed, s.refused = true, ev.Pass, false, false

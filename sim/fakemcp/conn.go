@@ -87,7 +87,7 @@ func (c *conn) OnExit(f func(err error)) { c.onExit = f }
 func (c *conn) OnGone(f func()) { c.onGone = f }
 
 // Began reports whether a process or stream was begun and is not over.
-func (c *conn) Began() bool { return c.begun && c.alive() }
+func (c *conn) Began() bool { return c.begun && c.up }
 
 // Process reports whether it is a child process.
 func (c *conn) Process() bool { return c.process() }
