@@ -237,6 +237,8 @@ func (m *Machine) startedProcess(in *Input) {
 	m.checked("INV-1")
 	if c := m.conns[in.Conn]; c == nil || c.server != in.Server {
 		m.fail("INV-1", "", in.Server, in.Conn, "a process or connection began that no dial announced")
+	} else {
+		c.began = true
 	}
 }
 
@@ -523,7 +525,7 @@ func (m *Machine) crash(in *Input) {
 		} else {
 			c.world |= StateFailedClosed
 		}
-		if c.phase < retired {
+		if c.phase < retired && c.began {
 			c.lostAt = m.now
 			c.mustLose = true
 		}

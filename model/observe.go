@@ -266,7 +266,7 @@ func (m *Machine) silence(at Ms) {
 		}
 		if s.owed && s.owedAt <= late {
 			s.owed = false
-			if m.needsPass(s) {
+			if m.needsPass(s) && !s.failedLast { // what failed is tried again by its retry
 				m.fail("LIVE-2", s.id, "", 0, "no pass followed: "+s.owedWhy, "CFG-3", "GATE-6")
 			}
 		}

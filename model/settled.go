@@ -282,7 +282,7 @@ func (m *Machine) serverView(e *Effective, s *session, es *EffectiveServer) Serv
 		}
 	}
 	if s.failedLast && v.States&StateLive == 0 {
-		v.States |= StateDialing // what the failed pass would have dialled
+		v.States |= StateDialing | StateFailedStuck // what the failed pass would have dialled, or found stuck
 	}
 	if v.States&failedStates != 0 && v.States&^failedStates == 0 {
 		v.Error = v.States.String()

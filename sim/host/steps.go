@@ -47,6 +47,9 @@ func (st *FakeStage) Do(s *trace.Step) (ok bool, err error) {
 	default:
 		return false, nil
 	}
+	if sc, ok := scopeNamed(s.File); ok && s.Name == "" {
+		st.seen[sc].told = false // it was touched, even if a read gives what it gave
+	}
 	st.tellFiles()
 	return true, err
 }
@@ -117,7 +120,13 @@ func (st *FakeStage) write(s *trace.Step) error {
 	if s.Do == trace.Edit && how == "" {
 		how = "atomic"
 	}
-	if err := st.put2(how, p, data, s); err != nil {
+	err := st.put2(how, p, data, s)
+	if err != nil { // something that is no file is in the way, such as a directory nobody may enter
+		if err = st.fs.RemoveAll(p); err == nil {
+			err = st.put2(how, p, data, s)
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("%s %s: %w", s.Do, s.File, err)
 	}
 	if s.Locked() {
