@@ -46,6 +46,7 @@ type conn struct {
 	stuck     bool
 	everHeld  []SessionID // whoever held it at any time
 	lostAt    Ms
+	began     bool // the world saw its process or stream begin
 	mustLose  bool // the world ended it at lostAt: it must be noticed (REC-14)
 }
 

@@ -192,8 +192,10 @@ func (m *Machine) sessionView(e *Effective, s *session) SessionView {
 	}
 	sort.Slice(v.Servers, func(i, j int) bool { return v.Servers[i].Name < v.Servers[j].Name })
 	for i := range v.Servers {
-		if v.Servers[i].States&failedStates != 0 {
+		if st := v.Servers[i].States; st&failedStates != 0 && st&^failedStates == 0 {
 			v.Hint = true
+		} else if st&failedStates != 0 {
+			v.HintOpen = true
 		}
 	}
 	held := m.withheld(&v)

@@ -219,13 +219,14 @@ type Snapshot struct {
 
 // SessionView is one open session.
 type SessionView struct {
-	ID      SessionID
-	Servers []ServerView // the effective map and the removed names
-	Ask     []Question
-	Notices []Notice // standing ones that concern this session, host-wide ones included
-	Hint    bool     // VIEW-2
-	Calls   []CallView
-	Closed  bool // the session has closed: only its calls are shown
+	ID       SessionID
+	Servers  []ServerView // the effective map and the removed names
+	Ask      []Question
+	Notices  []Notice // standing ones that concern this session, host-wide ones included
+	Hint     bool     // VIEW-2
+	HintOpen bool     // in an expectation: a server may have failed or not, so false may be true
+	Calls    []CallView
+	Closed   bool // the session has closed: only its calls are shown
 }
 
 // ServerView is one server of a session. In an expectation States may hold several.
