@@ -32,13 +32,23 @@ func TestSoak(t *testing.T) {
 	}
 	for _, pool := range []bool{false, true} {
 		t.Run(fmt.Sprintf("pool %v", pool), func(t *testing.T) {
-			files := descriptors(t)
+			files, heap := descriptors(t), heapInUse()
 			size.run(t, pool)
+			if grown := int64(heapInUse()) - int64(heap); grown > 32<<20 { // the reports of the long form are some of it
+				t.Errorf("the heap grew by %d MB", grown>>20)
+			}
 			if n := descriptors(t); n > files+3 { // the test's own cleanup is still to come
 				t.Errorf("%d descriptors, %d before", n, files)
 			}
 		})
 	}
+}
+
+func heapInUse() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }
 
 type soak struct{ servers, edits, kills, recreations, swaps int }
@@ -125,7 +135,6 @@ func (k soak) run(t *testing.T, pool bool) {
 	p.await("exactly the servers", func() bool { return p.Alive("") == alive })
 	must(t, p.h.Close(patient(t)))
 	p.await("nobody", func() bool { return p.Alive("") == 0 })
-	runtime.GC()
 }
 
 // document is a random choice of servers, some with an argument that changes what they are.
