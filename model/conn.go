@@ -360,6 +360,9 @@ func (m *Machine) lost(c *conn, class State) {
 
 // refreshMayFail reports whether a list request after list_changed may have failed so (REC-11), or a call broken the stream.
 func (m *Machine) refreshMayFail(c *conn, class State) bool {
+	if class == StateFailedTimeout && c.changedAt > 0 && m.now >= c.changedAt+c.bound {
+		return true
+	}
 	for _, b := range c.versions {
 		if outcome(b, c.cfg.Transport, c.bound)&class != 0 && c.changedAt > 0 {
 			return true

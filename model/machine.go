@@ -345,13 +345,6 @@ func (m *Machine) Input(at Ms, in *Input) error {
 	case InFault:
 		m.faults[in.FaultKind] += max(in.Times, 1)
 		m.faultAny[in.FaultKind] = true
-		if in.FaultKind == "overflow" {
-			for sc := Defaults; sc < NumScopes; sc++ {
-				if m.watched(sc) {
-					m.win.wake(sc, at)
-				}
-			}
-		}
 	}
 	return nil
 }
