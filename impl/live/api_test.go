@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -68,12 +69,17 @@ func (p *place) open(id string) *Session {
 // shows waits until a session shows "name state tools, …".
 func (p *place) shows(s *Session, want string) {
 	p.t.Helper()
+	var mu sync.Mutex // the loop may still look when patience has ended
 	var got string
 	err := p.h.until(patient(p.t), func(core *impl.Host) bool {
+		mu.Lock()
+		defer mu.Unlock()
 		got = show(core, s.id)
 		return got == want
 	})
 	if err != nil {
+		mu.Lock()
+		defer mu.Unlock()
 		p.t.Fatalf("%v; %s shows\n     %s\nwant %s", err, s.id, got, want)
 	}
 }

@@ -6,10 +6,12 @@ import (
 	"io/fs"
 	"os/exec"
 	"slices"
+	"strconv"
 	"syscall"
 	"testing"
 
 	hostmcp "mcpsim/impl/mcp"
+	"mcpsim/impl/port"
 	"mcpsim/sim/realserver"
 )
 
@@ -136,6 +138,19 @@ func TestStartThatFailsIsRefused(t *testing.T) {
 		if !errors.Is(err, want) || hostmcp.Class(err) != "refused" {
 			t.Errorf("%s: %v (%s)", name, err, hostmcp.Class(err))
 		}
+	}
+}
+
+func TestChildThatExitsWhileItIsAskedIsNoProtocolError(t *testing.T) {
+	noLeaks(t)
+	x := newLine(t, nil)
+	for i := range 50 { // it depends on the moment what the asking meets
+		d := x.dial(port.ConnID(i+1), shell("exec sleep 0.00"+strconv.Itoa(i%5)))
+		must2(t, d.Start(patient(t)))
+		if c := hostmcp.Class(d.Initialize(patient(t))); c != "exit" && c != "closed" {
+			t.Errorf("class %s", c)
+		}
+		wait(t, "the end", d.gone)
 	}
 }
 

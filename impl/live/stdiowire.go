@@ -3,7 +3,10 @@ package live
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"sync"
+	"syscall"
 
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
@@ -88,7 +91,15 @@ func (w *stdioWire) SendRequest(ctx context.Context, r transport.JSONRPCRequest)
 			return nil, cause
 		}
 	}
-	return resp, err
+	return resp, exited(err)
+}
+
+// exited gives the error of writing to a child that does not read any more its class: it has ended, or is about to.
+func exited(err error) error {
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
+		return fmt.Errorf("%w: %w", hostmcp.ErrExit, err)
+	}
+	return err
 }
 
 // SendNotification needs the process too.
@@ -96,7 +107,7 @@ func (w *stdioWire) SendNotification(ctx context.Context, n mcp.JSONRPCNotificat
 	if w.inner == nil {
 		return transport.ErrTransportClosed
 	}
-	return w.wire.SendNotification(ctx, n)
+	return exited(w.wire.SendNotification(ctx, n))
 }
 
 // GetSessionId is empty: a process is its own session.
