@@ -228,7 +228,7 @@ func (t *watchTable) deliver() {
 	}
 	if overflow {
 		t.all(port.FSEvent{Overflow: true})
-		t.checkAll()
+		t.renewAll()
 	}
 }
 
@@ -264,7 +264,8 @@ func (t *watchTable) event(ev fsnotify.Event) {
 }
 
 // went ends the watches of a directory that was removed or renamed. The event may be about the predecessor of a directory
-// that was put back and is watched again; then one more arming is the price.
+// that was put back and is watched again; one more arming is the price, because nothing tells the two apart: a new
+// directory may have the inode number of the one before.
 func (t *watchTable) went(e *entry, op port.FSOp) {
 	watches := e.watches
 	t.drop(e)
@@ -289,12 +290,27 @@ func (t *watchTable) all(ev port.FSEvent) {
 	}
 }
 
-// checkAll: among the events that were lost may be the one that said that a watched directory went.
-func (t *watchTable) checkAll() {
+// renewAll sets every kernel watch anew: among the events that were lost may be the one that said that a watched directory
+// went.
+func (t *watchTable) renewAll() {
 	for _, e := range t.entries() {
-		if id, err := inodeOf(e.path); t.byInode[e.inode] == e && (err != nil || id != e.inode) {
-			t.went(e, port.FSRemove)
+		if t.byPath[e.path] != e { // a handler has closed it
+			continue
 		}
+		_ = t.w.Remove(e.path)
+		id, err := inodeOf(e.path)
+		if err == nil {
+			err = t.w.Add(e.path)
+		}
+		if other := t.byInode[id]; err != nil || other != nil && other != e { // the host sets it again, if it wants
+			t.went(e, port.FSRemove)
+			continue
+		}
+		if t.byInode[e.inode] == e {
+			delete(t.byInode, e.inode)
+		}
+		e.inode = id
+		t.byInode[id] = e
 	}
 }
 
