@@ -19,8 +19,8 @@ race: ## the tests of what is concurrent, under the race detector
 mutants: ## break the code on purpose, every way we know; fails on a survivor
 	go test ./properties/mutants -run TestMutants -mutants=all -timeout 60m -v
 
-bench: ## the benchmarks, each figure beside its bar
-	go run ./properties/bench
+bench: ## the benchmarks (their comments state the bars)
+	go test ./impl/... ./model ./sim/... ./properties -run '^$$' -bench . -benchtime 1s
 
 generate: ## rewrite the generated files (coverage table, schema)
 	go generate ./...

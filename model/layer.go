@@ -105,6 +105,12 @@ func (t *Table) layer(scope Scope, prev *Loaded, doc *Value) Layer {
 	l := p.layer
 	if p.badServers && prev != nil {
 		l.Servers = prev.Layer.Servers
+		l.Problems = append([]Problem(nil), l.Problems...)
+		for _, x := range prev.Layer.Problems { // what is in force still holds its unexpanded variables
+			if x.Kind == "variable" {
+				l.Problems = append(l.Problems, x)
+			}
+		}
 	}
 	if p.badAllowed {
 		l.HasAllowed, l.Allowed = true, nil // at start: []
