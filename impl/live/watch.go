@@ -227,8 +227,8 @@ func (t *watchTable) deliver() {
 		t.all(port.FSEvent{Err: err})
 	}
 	if overflow {
+		t.renewAll() // first, so that nothing is lost between this and the load that the overflow asks for
 		t.all(port.FSEvent{Overflow: true})
-		t.renewAll()
 	}
 }
 
