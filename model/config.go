@@ -22,9 +22,7 @@ type Config struct {
 	Exclude     []string
 	Disabled    bool
 	Text        string // Raw as canonical JSON
-
-	full  uint32 // the number of Full: equal exactly if GATE-2 calls two entries equal
-	epoch int    // of the table's launch when it was expanded
+	fullText    string // Full as canonical JSON
 }
 
 // Problem is something a loader saw in a source; the Machine turns it into a Notice of the source's file.
@@ -41,29 +39,16 @@ func (c *Config) Allows(tool string) bool {
 }
 
 // Entry interprets one entry of an mcpServers map. A nil Config means that the entry counts as absent (SRC-8);
-// problems are returned in both cases. allowSDK is true for launch, session, runtime and extension entries. The same content
-// under the same name gives the same *Config.
+// problems are returned in both cases. allowSDK is true for launch, session, runtime and extension entries.
 func (t *Table) Entry(name string, v *Value, allowSDK bool) (*Config, []Problem) {
-	id := entryID{v, name, allowSDK}
-	p := t.seen[id]
-	if p == nil {
-		p = t.entry(name, v, allowSDK)
-		t.seen[id] = p
-	}
-	return p.config, p.problems
-}
-
-func (t *Table) entry(name string, v *Value, allowSDK bool) *interpreted {
-	if v == nil || v.Kind != Object || badText(v) { // bad text is not told apart by its content
-		return malformed(name)
-	}
-	k := entryText{string(appendCanonical(nil, v, false)), name, allowSDK}
+	k := entryKey{v, name, allowSDK}
 	p := t.entries[k]
 	if p == nil {
-		p = t.interpret(name, v, allowSDK)
+		p = &parsedEntry{}
+		p.cfg, p.probs = t.interpret(name, v, allowSDK)
 		t.entries[k] = p
 	}
-	return p
+	return p.cfg, p.probs
 }
 
 // Servers interprets a map name → entry, or an object that holds one under mcpServers: launch, session and extension maps.
@@ -75,22 +60,59 @@ func (t *Table) Servers(v *Value, allowSDK bool) ([]NamedConfig, []Problem) {
 	if v == nil || v.Kind != Object {
 		return nil, nil
 	}
-	list, probs := t.servers(v, allowSDK)
-	return list, once(append(duplicates(nil, v, "", "", true), probs...))
+	probs := dups(v, "", "", true)
+	list, more := t.servers(v, allowSDK)
+	return list, append(probs, more...)
 }
 
 // servers interprets the members of a map name → entry.
-func (t *Table) servers(v *Value, allowSDK bool) (list []NamedConfig, probs []Problem) {
-	for _, m := range byKey(v) {
-		if v.BadText && strings.ContainsRune(m.Key, '\uFFFD') { // SRC-8: the name is not valid Unicode
-			probs = append(probs, Problem{Server: m.Key, Kind: "malformed"})
+func (t *Table) servers(v *Value, allowSDK bool) ([]NamedConfig, []Problem) {
+	var out []NamedConfig
+	var probs []Problem
+	for _, name := range v.SortedKeys() {
+		if v.BadText && strings.ContainsRune(name, '\uFFFD') { // SRC-8: text that is not valid Unicode
+			probs = append(probs, Problem{Server: name, Kind: "malformed"})
 			continue
 		}
-		cfg, p := t.Entry(m.Key, m.Value, allowSDK)
+		cfg, p := t.Entry(name, v.Get(name), allowSDK)
 		probs = append(probs, p...)
 		if cfg != nil {
-			list = append(list, NamedConfig{m.Key, cfg})
+			out = append(out, NamedConfig{name, cfg})
 		}
 	}
-	return list, probs
+	return out, probs
+}
+
+// dups lists the duplicate keys below v; path is v's dotted path. Inside a map of servers the entry is named.
+func dups(v *Value, path, server string, isMap bool) []Problem {
+	if v == nil {
+		return nil
+	}
+	var out []Problem
+	for _, d := range v.Dups {
+		s := server
+		if isMap {
+			s = d
+		}
+		out = append(out, Problem{Server: s, Key: join(path, d), Kind: "duplicate"})
+	}
+	for i := range v.Members {
+		m := &v.Members[i]
+		s := server
+		if isMap {
+			s = m.Key
+		}
+		out = append(out, dups(m.Value, join(path, m.Key), s, path == "" && server == "" && m.Key == "mcpServers" && !isMap)...)
+	}
+	for i, e := range v.Elems {
+		out = append(out, dups(e, join(path, itoa(int64(i))), server, false)...)
+	}
+	return out
+}
+
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
 }

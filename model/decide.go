@@ -15,32 +15,24 @@ const (
 	Admitted
 )
 
-// Decide is section 5 of the specification: the first condition that holds, for one server of one session. It allocates
-// nothing.
+// Decide is section 5 of the specification: the first condition that holds. It allocates nothing.
 func Decide(e *Effective, s SessionID, server string) Verdict {
 	x := e.find(s)
-	es := x.server(server)
+	es := e.Server(s, server)
 	switch {
-	case es == nil && x.removed(server): // ADM-7
+	case es == nil && x != nil && x.state.Removed[server]:
 		return Removed
 	case es == nil:
 		return Unknown
-	}
-	return e.admit(es)
-}
-
-// admit decides about a server that is in the effective map.
-func (e *Effective) admit(es *EffectiveServer) Verdict {
-	switch {
-	case es.Config.Disabled: // it still shadows lower layers
+	case es.Config.Disabled:
 		return Disabled
-	case !e.allowed(es.Name):
+	case !e.allowed(server):
 		return NotAllowed
-	case e.excluded(es.Name): // ADM-3: whatever allows it
+	case e.excluded(server):
 		return Excluded
-	case e.unapproved(es):
+	case es.Source.Gated() && !e.m.Launch.ApprovalsOff && !e.m.approved(es):
 		return PendingApproval
-	case !e.m.Trusted: // ADM-6: whatever the source
+	case !e.m.Trusted:
 		return Untrusted
 	}
 	return Admitted
@@ -49,7 +41,7 @@ func (e *Effective) admit(es *EffectiveServer) Verdict {
 // allowed: every defined list, the launch flag among them, must hold an entry that matches (ADM-1, D-5, D-11).
 func (e *Effective) allowed(server string) bool {
 	for i := range e.lists.Allowed {
-		if !matches(e.lists.Allowed[i].Names, server) { // ADM-2: an empty list matches nothing
+		if !matches(e.lists.Allowed[i].Names, server) {
 			return false
 		}
 	}
@@ -58,40 +50,37 @@ func (e *Effective) allowed(server string) bool {
 
 func (e *Effective) excluded(server string) bool { return matches(e.lists.Excluded, server) }
 
-// unapproved: gated and not approved for exactly this config, and the host asks at all (APR-1, ASK-5).
-func (e *Effective) unapproved(es *EffectiveServer) bool {
-	return es.Source.Gated() && !e.m.Launch.ApprovalsOff && !e.m.approved(es)
+func matches(list []string, server string) bool {
+	for _, p := range list {
+		if Match(p, server) {
+			return true
+		}
+	}
+	return false
 }
 
-// judge fills in a server's verdict and what follows from its approval state (APR-1, APR-3).
+// Record is an approval record.
+type Record struct {
+	Config   ConfigID
+	Approved bool
+}
+
+// judge fills in a server's verdict and its approval state (APR-1, APR-3).
 func (e *Effective) judge(es *EffectiveServer) {
 	r, ok := e.m.Records[es.Name]
-	es.Rejected = es.Source.Gated() && ApprovalState(r, ok, es.Config.ID) == ApprovalRejected
-	es.Verdict = e.admit(es)
-	if es.Verdict == PendingApproval { // APR-3: only the strictly pending are asked, and a filtered server is not (D-17)
+	es.Rejected = es.Source.Gated() && ok && r.Config == es.Config.ID && !r.Approved
+	switch {
+	case es.Config.Disabled:
+		es.Verdict = Disabled
+	case !e.allowed(es.Name):
+		es.Verdict = NotAllowed
+	case e.excluded(es.Name):
+		es.Verdict = Excluded
+	case es.Source.Gated() && !e.m.Launch.ApprovalsOff && !e.m.approved(es):
 		es.Verdict, es.Strict = PendingApproval, !es.Rejected
+	case !e.m.Trusted:
+		es.Verdict = Untrusted
+	default:
+		es.Verdict = Admitted
 	}
-}
-
-// String returns the verdict's word, as refusals, states and traces spell it.
-func (v Verdict) String() string {
-	switch v {
-	case Removed:
-		return "removed"
-	case Unknown:
-		return "unknown"
-	case Disabled:
-		return "disabled"
-	case NotAllowed:
-		return "not_allowed"
-	case Excluded:
-		return "excluded"
-	case PendingApproval:
-		return "pending_approval"
-	case Untrusted:
-		return "untrusted"
-	case Admitted:
-		return "admitted"
-	}
-	return "?"
 }

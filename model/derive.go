@@ -1,9 +1,6 @@
 package model
 
-import (
-	"slices"
-	"sort"
-)
+import "sort"
 
 // SessionState is what belongs to one session.
 type SessionState struct {
@@ -28,33 +25,100 @@ type Memory struct {
 	Extensions    []Extension        // sorted by name; SRC-2
 	LaunchServers []NamedConfig      // --mcp-config, sorted by name
 	Sessions      []*SessionState    // sorted by id
-
-	merged merged // what the last Derive merged, for the next
 }
 
-// Derive computes the effective map, the lists and all verdicts of every session. Once per change of Memory; what the
-// change did not touch is taken over from the last time, and nothing but that is written to m.
+// Source says where an effective entry comes from: a file, or launch, session, runtime or extension.
+type Source uint8
+
+// The sources of entries, lowest first (SRC-2).
+const (
+	FromExtension Source = iota
+	FromDefaults
+	FromUser
+	FromProject
+	FromWorkspace
+	FromSystem
+	FromLaunch
+	FromSession
+	FromRuntime
+)
+
+// Gated reports scope project or workspace.
+func (s Source) Gated() bool { return s == FromProject || s == FromWorkspace }
+
+// SourceName is the source as traces and the status view name it.
+func SourceName(s Source) string {
+	return [...]string{"extension", "defaults", "user", "project", "workspace", "system", "launch", "session", "runtime"}[s]
+}
+
+func scopeOfSource(s Source) Scope {
+	if s == FromWorkspace {
+		return Workspace
+	}
+	return Project
+}
+
+// Effective is the effective map and the lists of every session, derived from Memory.
+type Effective struct {
+	m        *Memory
+	lists    Lists
+	flag     *AllowList
+	sessions []effectiveSession
+}
+
+type effectiveSession struct {
+	id       SessionID
+	state    *SessionState
+	servers  []EffectiveServer
+	pending  []string
+	queue    []Question
+	settings string
+	names    []string
+	common   bool
+}
+
+// EffectiveServer is one server of a session's effective map.
+type EffectiveServer struct {
+	Name     string
+	Config   *Config
+	Source   Source
+	Shadows  []Source // highest first
+	Verdict  Verdict  // never Removed or Unknown
+	Strict   bool     // verdict pending_approval, approval state pending (spec section 1, "strictly pending")
+	Rejected bool     // gated, rejected for exactly this config
+	settings bool     // part of the settings-level map, which extensions and runtime servers are not
+}
+
+// Lists is what GATE-3 compares.
+type Lists struct {
+	Excluded []string    // the union, sorted, without empty strings and repetitions
+	Pending  []string    // gated and not approved, sorted (empty with approvals off)
+	Allowed  []AllowList // the launch flag first if given, then one per layer that defines one
+}
+
+// AllowList is one allow list and the layer that defines it.
+type AllowList struct {
+	Layer string   // flag, or a scope's name
+	Names []string // sorted, without empty strings and repetitions
+}
+
+// Derive computes the effective map, the lists and all verdicts of every session. Once per change of Memory.
 func Derive(m *Memory) *Effective {
-	e := &Effective{m: m, sessions: make([]effectiveSession, 0, len(m.Sessions))}
+	e := &Effective{m: m}
 	e.deriveLists()
-	m.merge()
-	var common *view // of the sessions that add no servers of their own
+	var common *effectiveSession
 	for _, st := range m.Sessions {
-		x := effectiveSession{id: st.ID, state: st}
-		if len(st.Own)+len(st.Runtime) > 0 {
-			x.view = e.view(overlay(overlay(m.merged.servers, st.Own, FromSession), st.Runtime, FromRuntime))
-			x.settings = m.merged.settings
-			if len(st.Own) > 0 {
-				x.settings = settingsKey(overlay(m.merged.configured, st.Own, FromSession))
-			}
-		} else {
+		if len(st.Own) == 0 && len(st.Runtime) == 0 {
 			if common == nil {
-				common = e.view(m.merged.servers)
-				common.settings = m.merged.settings
+				c := e.deriveSession(st)
+				common = &c
 			}
-			x.view = common
+			s := *common
+			s.id, s.state = st.ID, st
+			e.sessions = append(e.sessions, s)
+			continue
 		}
-		e.sessions = append(e.sessions, x)
+		e.sessions = append(e.sessions, e.deriveSession(st))
 	}
 	return e
 }
@@ -89,12 +153,6 @@ func (m *Memory) layer(s Scope) *Layer {
 	return &m.Files[s].Layer
 }
 
-// approved: a record approves exactly this config (APR-1).
-func (m *Memory) approved(es *EffectiveServer) bool {
-	r, ok := m.Records[es.Name]
-	return ok && r.Config == es.Config.ID && r.Approved
-}
-
 // nameSet sorts a list and drops empty strings and repetitions (ADM-4, GATE-3).
 func nameSet(list []string) []string {
 	out := make([]string, 0, len(list))
@@ -104,23 +162,202 @@ func nameSet(list []string) []string {
 		}
 	}
 	sort.Strings(out)
-	return slices.Compact(out)
-}
-
-// view judges a merged map and collects what follows from the verdicts.
-func (e *Effective) view(servers []EffectiveServer) *view {
-	v := &view{servers: slices.Clone(servers)}
-	v.names = make([]string, len(v.servers))
-	for i := range v.servers {
-		es := &v.servers[i]
-		v.names[i] = es.Name
-		e.judge(es)
-		if e.unapproved(es) {
-			v.pending = append(v.pending, es.Name)
-		}
-		if es.Strict {
-			v.queue = append(v.queue, Question{es.Name, es.Config.ID, scopeOf(es.Source)})
+	n := 0
+	for i := range out {
+		if i == 0 || out[i] != out[i-1] {
+			out[n] = out[i]
+			n++
 		}
 	}
-	return v
+	return out[:n]
+}
+
+// deriveSession merges the map of one session (SRC-2), lowest first.
+func (e *Effective) deriveSession(st *SessionState) effectiveSession {
+	m := e.m
+	s := effectiveSession{id: st.ID, state: st}
+	put := func(list []NamedConfig, src Source) { s.servers = overlay(s.servers, list, src) }
+	if !m.Launch.Bare {
+		for _, x := range m.Extensions { // the first of two extensions keeps a name
+			put(x.Servers, FromExtension)
+		}
+	}
+	for _, l := range [...]struct {
+		scope Scope
+		src   Source
+	}{{Defaults, FromDefaults}, {User, FromUser}, {Project, FromProject}, {Workspace, FromWorkspace}, {System, FromSystem}} {
+		if x := m.layer(l.scope); x != nil {
+			put(x.Servers, l.src)
+		}
+	}
+	put(m.LaunchServers, FromLaunch)
+	put(st.Own, FromSession)
+	put(st.Runtime, FromRuntime)
+	size := 0
+	for i := range s.servers {
+		es := &s.servers[i]
+		e.judge(es)
+		s.names = append(s.names, es.Name)
+		if es.Source.Gated() && !m.Launch.ApprovalsOff && !m.approved(es) {
+			s.pending = append(s.pending, es.Name)
+		}
+		if es.Strict {
+			s.queue = append(s.queue, Question{es.Name, es.Config.ID, scopeOfSource(es.Source)})
+		}
+		size += len(es.Name) + len(es.Config.fullText) + 8
+	}
+	s.settings = e.settingsText(st, s.servers, size)
+	return s
+}
+
+// settingsText is a canonical text of the settings-level map: SRC-2 without extensions and runtime servers.
+func (e *Effective) settingsText(st *SessionState, servers []EffectiveServer, size int) string {
+	b := make([]byte, 0, size)
+	for i := range servers {
+		es := &servers[i]
+		cfg, src := es.Config, es.Source
+		if src == FromRuntime { // what it shadows is part of the map
+			cfg, src = e.below(st, es.Name)
+			if cfg == nil {
+				continue
+			}
+		}
+		if src == FromExtension {
+			continue
+		}
+		b = appendString(b, es.Name)
+		b = append(b, cfg.fullText...)
+		b = append(b, '\n')
+	}
+	return string(b)
+}
+
+// below is a session's winning entry of a name among the sources under its runtime servers.
+func (e *Effective) below(st *SessionState, name string) (*Config, Source) {
+	find := func(list []NamedConfig) *Config {
+		i := sort.Search(len(list), func(i int) bool { return list[i].Name >= name })
+		if i < len(list) && list[i].Name == name {
+			return list[i].Config
+		}
+		return nil
+	}
+	if c := find(st.Own); c != nil {
+		return c, FromSession
+	}
+	if c := find(e.m.LaunchServers); c != nil {
+		return c, FromLaunch
+	}
+	for s, src := System, FromSystem; ; s, src = s-1, src-1 {
+		if l := e.m.layer(s); l != nil {
+			if c := find(l.Servers); c != nil {
+				return c, src
+			}
+		}
+		if s == Defaults {
+			return nil, 0
+		}
+	}
+}
+
+func (m *Memory) approved(es *EffectiveServer) bool {
+	r, ok := m.Records[es.Name]
+	return ok && r.Config == es.Config.ID && r.Approved
+}
+
+// overlay puts a higher source's servers over what is there; both are sorted by name.
+func overlay(base []EffectiveServer, list []NamedConfig, src Source) []EffectiveServer {
+	if len(list) == 0 {
+		return base
+	}
+	out := make([]EffectiveServer, 0, len(base)+len(list))
+	i := 0
+	for _, nc := range list {
+		for i < len(base) && base[i].Name < nc.Name {
+			out = append(out, base[i])
+			i++
+		}
+		es := EffectiveServer{Name: nc.Name, Config: nc.Config, Source: src}
+		if i < len(base) && base[i].Name == nc.Name {
+			if src == FromExtension { // the first of two extensions keeps the name
+				out = append(out, base[i])
+				i++
+				continue
+			}
+			es.Shadows = append([]Source{base[i].Source}, base[i].Shadows...)
+			i++
+		}
+		out = append(out, es)
+	}
+	return append(out, base[i:]...)
+}
+
+func (e *Effective) find(s SessionID) *effectiveSession {
+	for i := range e.sessions {
+		if e.sessions[i].id == s {
+			return &e.sessions[i]
+		}
+	}
+	return nil
+}
+
+// Servers returns the effective map of a session, sorted by name. The result is shared: do not change it.
+func (e *Effective) Servers(s SessionID) []EffectiveServer {
+	if x := e.find(s); x != nil {
+		return x.servers
+	}
+	return nil
+}
+
+// Server returns one server of a session's effective map, or nil.
+func (e *Effective) Server(s SessionID, name string) *EffectiveServer {
+	x := e.find(s)
+	if x == nil {
+		return nil
+	}
+	lo, hi := 0, len(x.servers)
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if x.servers[mid].Name < name {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo < len(x.servers) && x.servers[lo].Name == name {
+		return &x.servers[lo]
+	}
+	return nil
+}
+
+// Queue returns the strictly pending servers of a session in order of name (ASK-1).
+func (e *Effective) Queue(s SessionID) []Question {
+	if x := e.find(s); x != nil {
+		return x.queue
+	}
+	return nil
+}
+
+// Lists returns the lists of a session.
+func (e *Effective) Lists(s SessionID) Lists {
+	l := e.lists
+	if x := e.find(s); x != nil {
+		l.Pending = x.pending
+	}
+	return l
+}
+
+// SettingsMap returns a canonical text of the settings-level map of a session: equal exactly if GATE-2 calls them equal.
+func (e *Effective) SettingsMap(s SessionID) string {
+	if x := e.find(s); x != nil {
+		return x.settings
+	}
+	return ""
+}
+
+// Names returns every name of the merged map of a session, extensions and runtime included, filtered or not (ADM-7).
+func (e *Effective) Names(s SessionID) []string {
+	if x := e.find(s); x != nil {
+		return x.names
+	}
+	return nil
 }

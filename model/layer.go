@@ -1,9 +1,6 @@
 package model
 
-import (
-	"sort"
-	"strings"
-)
+import "sort"
 
 // NamedConfig is a server of one source.
 type NamedConfig struct {
@@ -17,7 +14,9 @@ type Layer struct {
 	HasAllowed bool
 	Allowed    []string // as written, empty strings included
 	Excluded   []string
-	Problems   []Problem // each server, key and kind once
+	Problems   []Problem
+	isProject  bool
+	noServers  bool // a good .mcp.json without the key mcpServers (SRC-15)
 }
 
 // Loaded is the memory of one source: everything that a load can change. It is immutable; Load returns a new one.
@@ -27,8 +26,6 @@ type Loaded struct {
 	InForce *Value       // for restart keys: the document whose values are in force (D-20)
 	Waiting []string     // schema keys that wait for a restart, sorted
 	Layer   Layer
-
-	linkText bool // SRC-15: the text of a bad file is one relative path
 }
 
 // Diff is what a load changed.
@@ -43,158 +40,144 @@ var (
 	denyDoc  = Obj(Member{"mcp", Obj(Member{"allowed", Arr()})}) // SRC-7
 )
 
+// parsedDoc is a document as a layer, before last good values are put in for keys of the wrong type.
+type parsedDoc struct {
+	layer                               Layer
+	badServers, badAllowed, badExcluded bool
+}
+
 // Load interprets what a read of scope gave (SRC-6 to SRC-8, WAT-3, WAT-4). prev is nil at start.
 func (t *Table) Load(scope Scope, prev *Loaded, c Content) (*Loaded, Diff) {
 	if c.State != Good && c.State != Missing { // SRC-6: bad input is inert
-		if prev == nil {
-			prev = startBad(scope)
+		if prev != nil {
+			next := *prev
+			next.File = c.State
+			return &next, Diff{Restart: prev.Waiting}
 		}
-		next := *prev
-		next.File, next.linkText = c.State, c.LinkText
-		return &next, Diff{Restart: prev.Waiting}
+		next := &Loaded{File: c.State, Memory: emptyDoc, InForce: emptyDoc}
+		if scope != Project { // SRC-7: a bad settings file denies, a bad .mcp.json counts as {}
+			next.Memory, next.Layer = denyDoc, Layer{HasAllowed: true}
+		}
+		return next, Diff{}
 	}
-	doc, p := emptyDoc, &parsedDoc{}
-	if c.State == Good {
-		doc, p = c.Value, t.document(scope, c.Value)
+	doc := c.Value
+	if c.State == Missing {
+		doc = emptyDoc
 	}
-	next := &Loaded{File: c.State, Memory: doc, InForce: doc, Layer: p.over(prev)}
+	next := &Loaded{File: c.State, Memory: doc, InForce: doc, Layer: t.layer(scope, prev, doc)}
 	if prev == nil {
 		return next, Diff{How: "created"}
 	}
 	next.InForce = prev.InForce
-	next.Waiting = waiting(scope, next.InForce, doc)
-	d := Diff{How: "modified", Restart: next.Waiting}
+	d := Diff{How: "modified"}
 	switch {
 	case c.State == Missing:
 		d.How = "deleted"
 	case prev.File == Missing:
 		d.How = "created"
 	}
-	changedLeaves(prev.Memory, doc, func(path []string) {
-		_, restart := schemaKey(scope, path)
-		d.Notify = d.Notify || !restart
+	changedLeaves(prev.Memory, doc, nil, func(path []string) {
+		if _, restart := schemaKey(scope, path); !restart {
+			d.Notify = true
+		}
 	})
+	waiting := map[string]bool{}
+	changedLeaves(next.InForce, doc, nil, func(path []string) {
+		if key, restart := schemaKey(scope, path); restart {
+			waiting[key] = true
+		}
+	})
+	for key := range waiting {
+		next.Waiting = append(next.Waiting, key)
+	}
+	sort.Strings(next.Waiting)
+	d.Restart = next.Waiting
 	return next, d
 }
 
-// startBad is a file that is bad when nothing good was seen of it yet: settings deny everything until they are good or gone,
-// a .mcp.json counts as {} (SRC-7).
-func startBad(scope Scope) *Loaded {
-	l := &Loaded{Memory: emptyDoc, InForce: emptyDoc}
-	if scope != Project { // SRC-7
-		l.Memory, l.Layer.HasAllowed = denyDoc, true
+// layer interprets a good document; keys of the wrong type keep their last good value (SRC-8).
+func (t *Table) layer(scope Scope, prev *Loaded, doc *Value) Layer {
+	p := t.loads[doc]
+	if p == nil || (scope == Project) != p.layer.isProject {
+		p = t.parse(scope, doc)
+		t.loads[doc] = p
 	}
-	return l
-}
-
-// waiting are the schema keys whose loaded value differs from the one in force (WAT-4, D-20), sorted.
-func waiting(scope Scope, inForce, loaded *Value) []string {
-	var keys []string
-	changedLeaves(inForce, loaded, func(path []string) {
-		if key, restart := schemaKey(scope, path); restart && !contains(keys, key) {
-			keys = append(keys, key)
-		}
-	})
-	sort.Strings(keys)
-	return keys
-}
-
-// parsedDoc is a good document as a layer, before last good values are put in for keys of the wrong type.
-type parsedDoc struct {
-	layer                               Layer
-	badServers, badAllowed, badExcluded bool
-}
-
-// over fills in the last good value of keys of the wrong type; at start mcp.allowed counts as [], the others as absent (SRC-8).
-func (p *parsedDoc) over(prev *Loaded) Layer {
-	l, last := p.layer, Layer{HasAllowed: true}
-	if prev != nil {
-		last = prev.Layer
-	}
-	if p.badServers {
-		l.Servers = last.Servers
+	l := p.layer
+	if p.badServers && prev != nil {
+		l.Servers = prev.Layer.Servers
 		l.Problems = append([]Problem(nil), l.Problems...)
-		for _, x := range last.Problems { // what is in force still holds its unexpanded variables
+		for _, x := range prev.Layer.Problems { // what is in force still holds its unexpanded variables
 			if x.Kind == "variable" {
 				l.Problems = append(l.Problems, x)
 			}
 		}
 	}
 	if p.badAllowed {
-		l.HasAllowed, l.Allowed = last.HasAllowed, last.Allowed
+		l.HasAllowed, l.Allowed = true, nil // at start: []
+		if prev != nil {
+			l.HasAllowed, l.Allowed = prev.Layer.HasAllowed, prev.Layer.Allowed
+		}
 	}
-	if p.badExcluded {
-		l.Excluded = last.Excluded
+	if p.badExcluded && prev != nil {
+		l.Excluded = prev.Layer.Excluded
 	}
 	return l
-}
-
-// document interprets a good document, once.
-func (t *Table) document(scope Scope, doc *Value) *parsedDoc {
-	id := docID{doc, scope == Project}
-	p := t.docs[id]
-	if p == nil {
-		p = t.parse(scope, doc)
-		p.layer.Problems = once(p.layer.Problems)
-		t.docs[id] = p
-	}
-	return p
 }
 
 func (t *Table) parse(scope Scope, doc *Value) *parsedDoc {
 	p := &parsedDoc{}
 	l := &p.layer
-	l.Problems = duplicates(nil, doc, "", "", false)
-	servers := doc.Get("mcpServers")
-	switch {
-	case servers == nil:
-		if scope == Project { // SRC-15
-			l.Problems = append(l.Problems, Problem{Kind: "no_servers"})
+	l.isProject = scope == Project
+	l.Problems = dups(doc, "", "", false)
+	bad := func(key string) { l.Problems = append(l.Problems, Problem{Key: key, Kind: "wrong_type"}) }
+	if v := doc.Get("mcpServers"); v != nil && v.Kind != Null {
+		if v.Kind != Object {
+			p.badServers = true
+			bad("mcpServers")
+		} else {
+			var probs []Problem
+			l.Servers, probs = t.servers(v, false)
+			l.Problems = append(l.Problems, probs...)
 		}
-	case servers.Kind == Object:
-		var probs []Problem
-		l.Servers, probs = t.servers(servers, false)
-		l.Problems = append(l.Problems, probs...)
-	case servers.Kind != Null:
-		p.badServers = true
-		l.Problems = append(l.Problems, Problem{Key: "mcpServers", Kind: "wrong_type"})
 	}
 	if scope == Project { // SRC-15: nothing else is read from it
+		l.noServers = doc.Get("mcpServers") == nil
 		return p
 	}
 	mcp := doc.Get("mcp")
 	if mcp != nil && mcp.Kind != Null && mcp.Kind != Object {
 		p.badAllowed, p.badExcluded = true, true
-		l.Problems = append(l.Problems, Problem{Key: "mcp", Kind: "wrong_type"})
+		bad("mcp")
 		return p
 	}
-	l.Allowed, l.HasAllowed, p.badAllowed = l.names("mcp.allowed", mcp.Get("allowed"))
-	l.Excluded, _, p.badExcluded = l.names("mcp.excluded", mcp.Get("excluded"))
+	names := func(key string) (list []string, has, wrong bool) {
+		v := mcp.Get(key)
+		if v == nil || v.Kind == Null {
+			return nil, false, false
+		}
+		if v.Kind != Array {
+			bad("mcp." + key)
+			return nil, false, true
+		}
+		dropped := false
+		for _, e := range v.Elems {
+			if e.Kind != String || e.BadText {
+				dropped = true
+				continue
+			}
+			list = append(list, e.Text)
+		}
+		if dropped {
+			l.Problems = append(l.Problems, Problem{Key: "mcp." + key, Kind: "dropped"})
+		}
+		return list, true, false
+	}
+	l.Allowed, l.HasAllowed, p.badAllowed = names("allowed")
+	l.Excluded, _, p.badExcluded = names("excluded")
 	return p
 }
 
-// names reads a list. null is absent (SRC-1), [] is not; elements that are no strings are dropped (SRC-8).
-func (l *Layer) names(key string, v *Value) (list []string, defined, wrong bool) {
-	if v == nil || v.Kind == Null {
-		return nil, false, false
-	}
-	if v.Kind != Array {
-		l.Problems = append(l.Problems, Problem{Key: key, Kind: "wrong_type"})
-		return nil, false, true
-	}
-	for _, e := range v.Elems {
-		if e.Kind == String && !e.BadText {
-			list = append(list, e.Text)
-		}
-	}
-	if len(list) < len(v.Elems) {
-		l.Problems = append(l.Problems, Problem{Key: key, Kind: "dropped"})
-	}
-	return list, true, false
-}
-
-// Notices are what stands about a loaded source: its state as a file, what is wrong inside the document that memory holds,
-// what waits for a restart.
+// Notices are what stands about a loaded source: its state as a file, what is wrong inside, what waits for a restart.
 func (l *Loaded) Notices(scope Scope) []Notice {
 	file := scope.String()
 	var out []Notice
@@ -202,23 +185,90 @@ func (l *Loaded) Notices(scope Scope) []Notice {
 	case Unreadable:
 		out = append(out, Notice{File: file, Kind: "unreadable"})
 	case Unparsable:
-		n := Notice{File: file, Kind: "unparsable"}
-		if l.linkText {
-			n.Text = "the whole text is one relative path: a link that was checked out as text?" // SRC-15
-		}
-		out = append(out, n)
+		out = append(out, Notice{File: file, Kind: "unparsable"})
 	case NotObject:
 		out = append(out, Notice{File: file, Kind: "not_object"})
 	}
+	if l.Layer.noServers && l.Memory != emptyDoc {
+		out = append(out, Notice{File: file, Kind: "no_servers"})
+	}
 	for _, p := range l.Layer.Problems {
-		n := Notice{File: file, Server: p.Server, Key: p.Key, Kind: p.Kind}
-		if p.Kind == "no_servers" {
-			n.Text = "no key mcpServers; it has: " + strings.Join(l.Memory.SortedKeys(), ", ")
-		}
-		out = append(out, n)
+		out = append(out, Notice{File: file, Server: p.Server, Key: p.Key, Kind: p.Kind})
 	}
 	if len(l.Waiting) > 0 {
-		out = append(out, Notice{File: file, Key: strings.Join(l.Waiting, ","), Kind: "restart"})
+		keys := l.Waiting[0]
+		for _, k := range l.Waiting[1:] {
+			keys += "," + k
+		}
+		out = append(out, Notice{File: file, Key: keys, Kind: "restart"})
 	}
 	return out
+}
+
+// schema lists the keys that the restart gate knows (WAT-4); the longest that is a prefix of a path decides.
+var schema = []struct {
+	key     []string
+	name    string
+	restart bool
+}{
+	{[]string{"mcpServers"}, "mcpServers", false},
+	{[]string{"mcp", "allowed"}, "mcp.allowed", false},
+	{[]string{"mcp", "excluded"}, "mcp.excluded", false},
+	{[]string{"mcp", "serverCommand"}, "mcp.serverCommand", true},
+	{[]string{"mcp"}, "mcp", true},
+	{[]string{"env"}, "env", true},
+	{[]string{"security", "auth"}, "security.auth", true},
+	{[]string{"proxy"}, "proxy", true},
+}
+
+// schemaKey finds the schema key of a leaf's path. Paths are compared key by key: one key with a dot in it is never two.
+func schemaKey(scope Scope, path []string) (name string, restart bool) {
+	if scope == Project {
+		return "", false
+	}
+	best := 0
+	for i := range schema {
+		k := schema[i].key
+		if len(k) > best && len(k) <= len(path) && sameStrings(k, path[:len(k)]) {
+			best, name, restart = len(k), schema[i].name, schema[i].restart
+		}
+	}
+	return name, restart
+}
+
+// changedLeaves calls f with the path of every leaf that differs (WAT-4): a leaf is a value that is no object; an object
+// that appears or disappears counts as its leaves (D-13).
+func changedLeaves(a, b *Value, path []string, f func([]string)) {
+	if a == b {
+		return
+	}
+	aObj, bObj := a != nil && a.Kind == Object, b != nil && b.Kind == Object
+	if !aObj && !bObj {
+		if !Equal(a, b) {
+			f(path)
+		}
+		return
+	}
+	if !aObj && a != nil || !bObj && b != nil { // a leaf became an object, or the reverse: that leaf went or came
+		f(path)
+	}
+	path = path[:len(path):len(path)]
+	if aObj {
+		for i := range a.Members {
+			m := &a.Members[i]
+			var other *Value
+			if bObj {
+				other = b.Get(m.Key)
+			}
+			changedLeaves(m.Value, other, append(path, m.Key), f)
+		}
+	}
+	if bObj {
+		for i := range b.Members {
+			m := &b.Members[i]
+			if !aObj || a.Get(m.Key) == nil {
+				changedLeaves(nil, m.Value, append(path, m.Key), f)
+			}
+		}
+	}
 }

@@ -1,75 +1,55 @@
 package model
 
-// Table interns configs, fingerprints and documents. It belongs to one run; nothing in it depends on time. A Value is
-// remembered by identity and an entry also by content, so that what is loaded again costs a look-up.
+import (
+	"sort"
+	"strconv"
+)
+
+// Table interns configs, fingerprints and settings maps. It belongs to one Machine; nothing in it depends on time. Values
+// are remembered by identity, so that content which is loaded again costs a look-up.
 type Table struct {
 	launch *Launch
 	tableState
 }
 
 type tableState struct {
-	seen    map[entryID]*interpreted   // entries by identity
-	entries map[entryText]*interpreted // and by content
-	docs    map[docID]*parsedDoc
-	epoch   int // counts launches: what was expanded under another environment is expanded again
-
-	ids     map[string]ConfigID // by Config.Text
+	entries map[entryKey]*parsedEntry
+	ids     map[string]ConfigID // by canonical text of Raw
 	configs []*Config           // by ConfigID-1: one config with that id
 	fps     map[string]FpID
 	byFp    []*Config // by FpID-1
-	fulls   map[string]uint32
+	loads   map[*Value]*parsedDoc
 }
 
-// interpreted is what one entry of a map means: a Config, or nothing if it is skipped, and what is wrong with it.
-type interpreted struct {
-	config   *Config
-	problems []Problem
+type entryKey struct {
+	v    *Value
+	name string
+	sdk  bool
 }
 
-type entryID struct {
-	v        *Value
-	name     string
-	allowSDK bool
-}
-
-type entryText struct {
-	text, name string
-	allowSDK   bool
-}
-
-type docID struct {
-	v       *Value
-	project bool
+type parsedEntry struct {
+	cfg   *Config
+	probs []Problem
 }
 
 // NewTable returns an empty table for a launch, whose environment it expands from (SRC-9).
 func NewTable(launch *Launch) *Table {
-	t := &Table{}
-	t.ids, t.fps, t.fulls = map[string]ConfigID{}, map[string]FpID{}, map[string]uint32{}
-	t.Relaunch(launch)
-	return t
+	return &Table{launch: launch, tableState: tableState{entries: map[entryKey]*parsedEntry{}, ids: map[string]ConfigID{},
+		fps: map[string]FpID{}, loads: map[*Value]*parsedDoc{}}}
 }
 
 // Relaunch makes the table expand from another launch's environment (a restart). What it interned keeps its numbers.
 func (t *Table) Relaunch(l *Launch) {
 	t.launch = l
-	t.epoch++
-	t.seen, t.entries, t.docs = map[entryID]*interpreted{}, map[entryText]*interpreted{}, map[docID]*parsedDoc{}
+	t.entries, t.loads = map[entryKey]*parsedEntry{}, map[*Value]*parsedDoc{}
 }
 
-// ByID returns a config with an id, expanded from the present launch's environment; nil if there is none. The server's name
-// is no part of an id, so CommandLine of an in-process one is another's, perhaps.
+// ByID returns a config with an id, nil if there is none.
 func (t *Table) ByID(id ConfigID) *Config {
 	if id == 0 || int(id) > len(t.configs) {
 		return nil
 	}
-	c := t.configs[id-1]
-	if c.epoch != t.epoch && c.Transport != NoTransport {
-		if now := t.interpret("interned", c.Raw, true).config; now != nil {
-			return now
-		}
-	}
-	return c
+	return t.configs[id-1]
 }
 
 // ByFp returns a config with a fingerprint, nil if there is none.
@@ -80,47 +60,46 @@ func (t *Table) ByFp(id FpID) *Config {
 	return t.byFp[id-1]
 }
 
-// FpOf is the fingerprint of a config under the present launch's environment; 0 if there is none.
-func (t *Table) FpOf(id ConfigID) FpID {
-	if c := t.ByID(id); c != nil {
-		return c.Fp
-	}
-	return 0
-}
-
-// Intern returns the id of an entry as a host reports it: normalised, without what the approval hash leaves out. What is no
-// valid entry gets an id too, which no source's entry ever has. 0 for nil.
+// Intern returns the id of an entry as a host reports it: normalised, without what the approval hash leaves out. An
+// entry that no source has held gets a new id.
 func (t *Table) Intern(raw *Value) ConfigID {
 	if raw == nil {
 		return 0
 	}
-	text := string(appendCanonical(nil, raw, true))
+	text := string(canonical(nil, raw, true))
 	if id, ok := t.ids[text]; ok {
 		return id
 	}
-	if c, _ := t.Entry("interned", raw, true); c != nil && c.Text == text {
-		return c.ID
+	cfg, _ := t.interpret("interned", raw, true)
+	if cfg == nil {
+		cfg = &Config{Raw: raw, Full: raw, Text: text}
+		t.register(cfg, text)
 	}
-	c := &Config{Raw: raw, Full: raw, Text: text}
-	t.number(c)
-	return c.ID
+	return cfg.ID
 }
 
-// number gives a config its id.
-func (t *Table) number(c *Config) {
-	c.epoch = t.epoch
-	id, ok := t.ids[c.Text]
+// FpOf is the fingerprint of a config under the present launch's environment.
+func (t *Table) FpOf(id ConfigID) FpID {
+	c := t.ByID(id)
+	if c == nil {
+		return 0
+	}
+	if now, _ := t.Entry("interned", c.Raw, true); now != nil {
+		return now.Fp
+	}
+	return c.Fp
+}
+
+func (t *Table) register(c *Config, text string) {
+	id, ok := t.ids[text]
 	if !ok {
 		t.configs = append(t.configs, c)
 		id = ConfigID(len(t.configs))
-		t.ids[c.Text] = id
-	} else if t.configs[id-1].epoch != t.epoch {
-		t.configs[id-1] = c
+		t.ids[text] = id
 	}
 	c.ID = id
 }
 
-// fingerprint gives a config the number of its fingerprint.
 func (t *Table) fingerprint(c *Config, text string) {
 	id, ok := t.fps[text]
 	if !ok {
@@ -131,13 +110,57 @@ func (t *Table) fingerprint(c *Config, text string) {
 	c.Fp = id
 }
 
-// full numbers what GATE-2 compares: equal exactly if two entries are.
-func (t *Table) full(v *Value) uint32 {
-	text := string(appendCanonical(nil, v, true))
-	id, ok := t.fulls[text]
-	if !ok {
-		id = uint32(len(t.fulls) + 1)
-		t.fulls[text] = id
+// canonical writes a value so that two texts are equal exactly if the values are: members sorted, and, if empty is true,
+// without members that count as absent (null, {} and [], at any depth; elements of arrays stay).
+func canonical(b []byte, v *Value, empty bool) []byte {
+	switch v.Kind {
+	case Array:
+		b = append(b, '[')
+		for i, e := range v.Elems {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = canonical(b, e, empty)
+		}
+		return append(b, ']')
+	case Object:
+		idx := make([]int, 0, 8)
+		for i := range v.Members {
+			if !empty || !vanishes(v.Members[i].Value) {
+				idx = append(idx, i)
+			}
+		}
+		sort.Slice(idx, func(i, j int) bool { return v.Members[idx[i]].Key < v.Members[idx[j]].Key })
+		b = append(b, '{')
+		for n, i := range idx {
+			if n > 0 {
+				b = append(b, ',')
+			}
+			b = appendString(b, v.Members[i].Key)
+			b = append(b, ':')
+			b = canonical(b, v.Members[i].Value, empty)
+		}
+		return append(b, '}')
 	}
-	return id
+	return v.Append(b)
 }
+
+// vanishes: null, [], and an object whose members all vanish ("absent equals empty … at any depth").
+func vanishes(v *Value) bool {
+	switch v.Kind {
+	case Null:
+		return true
+	case Array:
+		return len(v.Elems) == 0
+	case Object:
+		for i := range v.Members {
+			if !vanishes(v.Members[i].Value) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }

@@ -1,6 +1,13 @@
 package model
 
-// StatusText is what the list says of a server that is held back (VIEW-1); empty if it is admitted or unknown.
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"sort"
+	"strings"
+)
+
+// StatusText is what the list says of a server that is held back (VIEW-1); empty if it is admitted.
 func (e *Effective) StatusText(s SessionID, server string) string {
 	switch Decide(e, s, server) {
 	case Removed:
@@ -12,7 +19,7 @@ func (e *Effective) StatusText(s SessionID, server string) string {
 	case Excluded:
 		return "excluded"
 	case PendingApproval:
-		if e.Server(s, server).Rejected {
+		if es := e.Server(s, server); es != nil && es.Rejected {
 			return "rejected: edit the config to be asked again"
 		}
 		return "needs approval"
@@ -22,18 +29,54 @@ func (e *Effective) StatusText(s SessionID, server string) string {
 	return ""
 }
 
-// withheld are the (server, tool) pairs of a session that are not offered (VIEW-3), in order of server and tool.
-func (m *Machine) withheld(v *SessionView) [][2]string {
-	var pairs []Pair
-	for i := range v.Servers {
-		for _, t := range v.Servers[i].Tools {
-			pairs = append(pairs, Pair{v.Servers[i].Name, t})
+// ToolName returns the name a model knows a tool by (VIEW-3): mcp__server__tool, each code point outside [A-Za-z0-9_-]
+// becoming '_', cut at 64 with a digest at the end.
+func ToolName(server, tool string) string {
+	raw := "mcp__" + server + "__" + tool
+	name := sanitise(raw)
+	if len(name) <= maxToolName {
+		return name
+	}
+	sum := sha256.Sum256([]byte(server + "\x00" + tool))
+	d := hex.EncodeToString(sum[:4])
+	return name[:maxToolName-1-len(d)] + "_" + d
+}
+
+const maxToolName = 64
+
+func sanitise(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			b.WriteRune(r)
+		} else {
+			b.WriteByte('_')
 		}
 	}
-	_, held := Offered(pairs)
+	return b.String()
+}
+
+// withheld are the (server, tool) pairs of a session that are not offered, because a longer server name owns their
+// model name (VIEW-3), in order of server and tool.
+func (m *Machine) withheld(v *SessionView) [][2]string {
+	type pair struct{ server, tool string }
+	owner := map[string]pair{}
 	var out [][2]string
-	for _, p := range held {
-		out = append(out, [2]string{p.Server, p.Tool})
+	for i := range v.Servers {
+		for _, t := range v.Servers[i].Tools {
+			n := ToolName(v.Servers[i].Name, t)
+			p := pair{v.Servers[i].Name, t}
+			o, taken := owner[n]
+			if !taken {
+				owner[n] = p
+				continue
+			}
+			if len([]rune(p.server)) > len([]rune(o.server)) {
+				owner[n], p = p, o
+			}
+			out = append(out, [2]string{p.server, p.tool})
+		}
 	}
+	sort.Slice(out, func(i, j int) bool { return out[i][0]+"\x00"+out[i][1] < out[j][0]+"\x00"+out[j][1] })
 	return out
 }
