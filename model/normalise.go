@@ -1,6 +1,7 @@
 package model
 
 import (
+	"math"
 	"sort"
 	"strconv"
 	"strings"
@@ -28,7 +29,7 @@ func (t *Table) interpret(name string, v *Value, allowSDK bool) (*Config, []Prob
 		return nil, malformed
 	}
 	for _, f := range foreign {
-		if v.Get(f) != nil {
+		if x := v.Get(f); x != nil && !vanishes(x) { // absent equals empty
 			probs = append(probs, Problem{Server: name, Kind: "ignored"})
 			break
 		}
@@ -83,7 +84,7 @@ func bigInteger(v *Value) bool {
 		if err != nil {
 			return true
 		}
-		return (f > maxInteger || f < -maxInteger) && f == float64(int64(f)) || f > 1e300 || beyond(v.Text)
+		return (f > maxInteger || f < -maxInteger) && f == math.Trunc(f) || beyond(v.Text)
 	}
 	for _, e := range v.Elems {
 		if bigInteger(e) {

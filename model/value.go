@@ -105,7 +105,7 @@ func Equal(a, b *Value) bool {
 	case Bool:
 		return a.True == b.True
 	case Number, String:
-		return a.Text == b.Text
+		return a.Text == b.Text && a.BadText == b.BadText
 	case Array:
 		if len(a.Elems) != len(b.Elems) {
 			return false
