@@ -17,9 +17,25 @@
 // A failed request is answered {"seq":n,"error":"what was wrong and what to do"}. The child holds both the world that the trace
 // describes and its host: steps that change files or servers are its as well. A child that declares virtual_time advances
 // its clock only by advance and settle; one that does not gets real time.
+//
+// A child gets headers and steps as traces have them, with {{url:KEY}} where a scripted server's address stands. It reports
+// configs with that placeholder, or with the address that the simulated world has for the key (http://KEY.test). An expect
+// or note step changes nothing and is answered like any other. A request that cannot be read is answered with seq 0.
+//
+// # What is judged, and what is not
+//
+// A model.Machine judges a host event by event, and for that it must hear what the world did to the host: which file
+// events reached it, what each read got, which process a dial began, what the host itself wrote to the approvals file, which
+// questions a decision answered. In process the world tells; behind the pipe the child holds the world, and a second world
+// on this side without a host in it sees no reads, dials or writes. So the events of a child are read and checked for
+// form, but guards on single events are not held against it. Judge instead plays each trace here with our own host
+// under the full model, and holds against the child what that came to: the model's expectation at every settle, and
+// every expect step of the trace. Where the outcome depends on what meets in one instant, or on time that a child without
+// virtual_time lets pass, a difference may be this side's and not the child's.
 package adapter
 
 import (
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpsim/sim"
@@ -50,17 +66,20 @@ type Reply struct {
 	Version  string   `json:"version,omitzero"`
 	Caps     []string `json:"caps,omitempty"`
 	Moment
-	Settled *bool    `json:"settled,omitempty"` // after a settle step: false if the host did not settle within its budget
-	Runs    []Moment `json:"runs,omitempty"`
+	Runs []Moment `json:"runs,omitempty"`
 }
 
 // Moment is what can be seen at one time: the events since the last, and everything the host shows.
 type Moment struct {
-	NowMs    int64              `json:"now_ms"`
+	NowMs    *int64             `json:"now_ms,omitempty"`
 	Events   []eventlog.Line    `json:"events,omitempty"`
 	Snapshot *eventlog.Snapshot `json:"snapshot,omitempty"`
-	Settled  *bool              `json:"settled_run,omitempty"`
+	Settled  *bool              `json:"settled,omitempty"` // after a settle step: false if the host did not settle within its budget
 }
+
+// asWritten keeps what traces may hold: duplicate keys and lone surrogates.
+var asWritten = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true),
+	jsontext.PreserveRawStrings(true), json.Deterministic(true))
 
 // capNames is the closed list of capabilities (design, "Other implementations").
 var capNames = []struct {
