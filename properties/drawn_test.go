@@ -1,6 +1,7 @@
 package properties
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,10 +21,32 @@ func profile(t *testing.T, name string) gen.Profile {
 	return p
 }
 
+// groups are the invariants by what they protect.
+var groups = []struct {
+	name string
+	ids  []string
+}{
+	{"admission", []string{"INV-1", "INV-2", "INV-3", "INV-4", "INV-5"}},
+	{"no gap", []string{"INV-6", "INV-7"}},
+	{"connections", []string{"INV-8", "INV-9", "INV-10", "INV-17"}},
+	{"questions and records", []string{"INV-11", "INV-12"}},
+	{"watching", []string{"INV-13", "INV-14", "INV-15", "INV-19"}},
+	{"showing", []string{"INV-16", "INV-18"}},
+	{"modes", []string{"INV-20"}},
+	{"calls", []string{"INV-21"}},
+	{"in the end", []string{"LIVE-1", "LIVE-2", "LIVE-3"}},
+}
+
+// judgedThroughOthers are the invariants without a guard of their own, and what judges them.
+var judgedThroughOthers = map[string]string{
+	"INV-7": "INV-6", "INV-18": "the snapshot at settle", "INV-19": "INV-13", "LIVE-3": "the bounds of a pass and of settling",
+}
+
 // TestDrawnTraces plays traces of every profile in both modes; each invariant's guard must have been evaluated.
 func TestDrawnTraces(t *testing.T) {
 	checks := map[string]int{}
 	goals := map[string]int{}
+	failures := map[string][]string{}
 	for _, name := range gen.Profiles() {
 		n := 400
 		if name == "default" || name == "files" { // the rare states need more
@@ -34,7 +57,8 @@ func TestDrawnTraces(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, f := range rep.Failures {
-			t.Errorf("%s: %s %s (trace %d, %d steps)", name, f.Violation.Invariant, f.Violation.Detail, f.Index, len(f.Shrunk.Steps))
+			id := f.Violation.Invariant
+			failures[id] = append(failures[id], fmt.Sprintf("%s: %s %s (trace %d, %d steps)", name, id, f.Violation.Detail, f.Index, len(f.Shrunk.Steps)))
 		}
 		for _, err := range rep.Errors {
 			t.Errorf("%s: %v", name, err)
@@ -46,14 +70,21 @@ func TestDrawnTraces(t *testing.T) {
 			goals[k] += n
 		}
 	}
-	for _, inv := range model.Invariants {
-		switch inv.ID {
-		case "INV-7", "INV-18", "INV-19", "LIVE-3": // judged through others: INV-6; the snapshot at settle; INV-13; the pass and settle bounds
-			continue
-		}
-		if checks[inv.ID] == 0 {
-			t.Errorf("%s was never evaluated", inv.ID)
-		}
+	for _, g := range groups {
+		t.Run(g.name, func(t *testing.T) {
+			for _, id := range g.ids {
+				for _, f := range failures[id] {
+					t.Error(f)
+				}
+				delete(failures, id)
+				if checks[id] == 0 && judgedThroughOthers[id] == "" {
+					t.Errorf("%s was never evaluated", id)
+				}
+			}
+		})
+	}
+	for id, list := range failures { // of no group, such as a panic
+		t.Errorf("%s: %v", id, list)
 	}
 	for _, g := range Sometimes {
 		if goals[g] == 0 {
@@ -67,6 +98,25 @@ var Sometimes = []string{"a superseded dial", "a dial given up", "a retry", "a s
 	"a revocation from elsewhere", "a process that will not end", "a retired connection spoke", "a pass during a debounce",
 	"re-acquired within the drain", "last waiter left", "two fingerprints alive", "evicted with two holders",
 	"session closed during its acquisition"}
+
+// TestEveryInvariantIsInOneGroup: none is forgotten when the list grows.
+func TestEveryInvariantIsInOneGroup(t *testing.T) {
+	n := map[string]int{}
+	for _, g := range groups {
+		for _, id := range g.ids {
+			n[id]++
+		}
+	}
+	for _, inv := range model.Invariants {
+		if n[inv.ID] != 1 {
+			t.Errorf("%s is in %d groups", inv.ID, n[inv.ID])
+		}
+		delete(n, inv.ID)
+	}
+	if len(n) > 0 {
+		t.Errorf("these are no invariants: %v", n)
+	}
+}
 
 // TestSameTraceSameHistory: one trace gives one history, byte for byte, whoever plays it and however often.
 func TestSameTraceSameHistory(t *testing.T) {
@@ -97,6 +147,15 @@ func TestReportDoesNotDependOnWorkers(t *testing.T) {
 	a, b := run(1), run(2)
 	if a.Events != b.Events || len(a.Failures) != len(b.Failures) {
 		t.Fatalf("1 worker: %d events, %d failures; 2 workers: %d events, %d failures", a.Events, len(a.Failures), b.Events, len(b.Failures))
+	}
+	signatures := func(r *check.Report) (out []string) {
+		for _, f := range r.Failures {
+			out = append(out, fmt.Sprintf("%s, %d times, first in trace %d", f.Signature, f.Count, f.Index))
+		}
+		return out
+	}
+	if d := cmp.Diff(signatures(a), signatures(b)); d != "" {
+		t.Fatalf("failures differ:\n%s", d)
 	}
 	if d := cmp.Diff(a.Goals, b.Goals); d != "" {
 		t.Fatalf("goals differ:\n%s", d)

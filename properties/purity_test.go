@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -18,6 +19,7 @@ var forbiddenCalls = map[string][]string{
 }
 
 // impurities lists what a file holds that the model and the host's core must not: goroutines, channels, locks, clocks, os.
+// A package is known by its path, whatever name the file gives it.
 func impurities(t *testing.T, name string, src any) []string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), name, src, 0)
@@ -25,12 +27,21 @@ func impurities(t *testing.T, name string, src any) []string {
 		t.Fatal(err)
 	}
 	var out []string
+	calls := map[string][]string{} // by the name in this file
 	for _, imp := range file.Imports {
-		path := strings.Trim(imp.Path.Value, `"`)
-		for _, f := range forbiddenImports {
-			if path == f {
-				out = append(out, "import "+path)
+		p := strings.Trim(imp.Path.Value, `"`)
+		if slices.Contains(forbiddenImports, p) {
+			out = append(out, "import "+p)
+		}
+		if forbidden := forbiddenCalls[p]; forbidden != nil {
+			as := p
+			if imp.Name != nil {
+				as = imp.Name.Name
 			}
+			if as == "." {
+				out = append(out, "dot import of "+p)
+			}
+			calls[as] = forbidden
 		}
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
@@ -41,13 +52,15 @@ func impurities(t *testing.T, name string, src any) []string {
 			out = append(out, "channel")
 		case *ast.SelectStmt:
 			out = append(out, "select")
+		case *ast.SendStmt:
+			out = append(out, "send")
+		case *ast.UnaryExpr:
+			if x.Op == token.ARROW {
+				out = append(out, "receive")
+			}
 		case *ast.SelectorExpr:
-			if id, ok := x.X.(*ast.Ident); ok {
-				for _, f := range forbiddenCalls[id.Name] {
-					if x.Sel.Name == f {
-						out = append(out, id.Name+"."+f)
-					}
-				}
+			if id, ok := x.X.(*ast.Ident); ok && slices.Contains(calls[id.Name], x.Sel.Name) {
+				out = append(out, id.Name+"."+x.Sel.Name)
 			}
 		}
 		return true
@@ -82,56 +95,131 @@ func TestModelAndHostArePure(t *testing.T) {
 			}
 		}
 	}
-	bad := "package x\nimport (\"os\";\"sync\";\"time\")\nfunc f(){ go f(); c := make(chan int); select{}; time.Now(); _, _ = os.Args, sync.Mutex{}; _ = c }"
-	if got := impurities(t, "bad.go", bad); len(got) != 6 {
-		t.Errorf("the check finds %v in a file with six faults", got)
+}
+
+// TestThePurityCheckFindsEachFault: a check that cannot fail says nothing.
+func TestThePurityCheckFindsEachFault(t *testing.T) {
+	for _, c := range []struct{ src, want string }{
+		{"func f() { go f() }", "go statement"},
+		{"var c chan<- int", "channel"},
+		{"func f() { select {} }", "select"},
+		{"func f(c C) { c <- 1 }", "send"},
+		{"func f(c C) { <-c.Done() }", "receive"},
+		{`import . "time"`, "dot import of time"},
+		{`import tm "time"; var x = tm.Now()`, "tm.Now"},
+		{`import "time"; var x time.Duration = 3 * time.Second`, ""},
+		{`import ("context"; "syscall"); func f(ctx context.Context) error { return syscall.ENOSPC }`, ""},
+	} {
+		if got := strings.Join(impurities(t, "bad.go", "package x\n"+c.src), ", "); got != c.want {
+			t.Errorf("%s: found %q, not %q", c.src, got, c.want)
+		}
+	}
+	for _, p := range forbiddenImports {
+		if got := impurities(t, "bad.go", "package x\nimport _ \""+p+"\""); len(got) != 1 {
+			t.Errorf("the import of %s is not found: %v", p, got)
+		}
+	}
+	for p, names := range forbiddenCalls {
+		for _, name := range names {
+			src := "package x\nimport \"" + p + "\"\nvar f = " + p + "." + name
+			if got := impurities(t, "bad.go", src); len(got) != 1 {
+				t.Errorf("%s.%s is not found: %v", p, name, got)
+			}
+		}
 	}
 }
 
-// TestImportsPointOneWay: model and impl know neither each other nor sim; the fakes know only the host's port types; only
+// mayImport says which packages of this module a package below a folder may import.
+var mayImport = map[string]func(string) bool{
+	"model":         func(string) bool { return false },
+	"impl":          func(p string) bool { return under(p, "mcpsim/impl") },
+	"sim/fakefs":    func(p string) bool { return strings.HasPrefix(p, "mcpsim/impl/") },
+	"sim/fakeclock": func(p string) bool { return strings.HasPrefix(p, "mcpsim/impl/") },
+	"sim/fakemcp": func(p string) bool {
+		return strings.HasPrefix(p, "mcpsim/impl/") || p == "mcpsim/model" || p == "mcpsim/sim/fakeclock"
+	},
+	"sim/trace":  func(p string) bool { return p == "mcpsim/model" },
+	"sim/gen":    func(p string) bool { return p == "mcpsim/model" || p == "mcpsim/sim/trace" },
+	"sim/shrink": func(p string) bool { return p == "mcpsim/model" || p == "mcpsim/sim/trace" },
+}
+
+func under(p, dir string) bool { return p == dir || strings.HasPrefix(p, dir+"/") }
+
+// wrongImports lists what a package, by its folder, imports and must not.
+func wrongImports(dir string, imports []string) []string {
+	var out []string
+	model, host := false, false
+	for _, p := range imports {
+		model, host = model || p == "mcpsim/model", host || p == "mcpsim/impl"
+		for d, ok := range mayImport {
+			if under(dir, d) && under(p, "mcpsim") && !ok(p) {
+				out = append(out, p)
+			}
+		}
+		first, _, _ := strings.Cut(p, "/")
+		if under(dir, "model") && strings.Contains(first, ".") {
+			out = append(out, p+", which is not of the standard library")
+		}
+	}
+	if model && host && dir != "sim/host" {
+		out = append(out, "both the model and the host")
+	}
+	return out
+}
+
+// TestImportsPointOneWay: model and impl know neither each other nor sim; the fakes know only the host's parts; only
 // sim/host brings model and host together.
 func TestImportsPointOneWay(t *testing.T) {
-	may := map[string]func(string) bool{
-		"model":         func(string) bool { return false },
-		"impl":          func(p string) bool { return strings.HasPrefix(p, "mcpsim/impl") || p == "mcpsim/impl" },
-		"sim/fakefs":    func(p string) bool { return strings.HasPrefix(p, "mcpsim/impl/") },
-		"sim/fakeclock": func(p string) bool { return strings.HasPrefix(p, "mcpsim/impl/") },
-		"sim/trace":     func(p string) bool { return p == "mcpsim/model" },
-		"sim/gen":       func(p string) bool { return p == "mcpsim/model" || p == "mcpsim/sim/trace" },
-		"sim/shrink":    func(p string) bool { return p == "mcpsim/model" || p == "mcpsim/sim/trace" },
-	}
-	imports := func(p string) []string {
+	imports := map[string][]string{} // by the folder of the package
+	for _, p := range sources(t, "") {
 		file, err := parser.ParseFile(token.NewFileSet(), p, nil, parser.ImportsOnly)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var out []string
+		dir := strings.TrimPrefix(filepath.ToSlash(filepath.Dir(p)), "../")
 		for _, imp := range file.Imports {
-			out = append(out, strings.Trim(imp.Path.Value, `"`))
-		}
-		return out
-	}
-	for dir, ok := range may {
-		for _, p := range sources(t, dir) {
-			for _, path := range imports(p) {
-				if strings.HasPrefix(path, "mcpsim/") && !ok(path) {
-					t.Errorf("%s imports %s", p, path)
-				}
-				if dir == "model" && strings.Contains(path, ".") {
-					t.Errorf("%s imports %s, which is not of the standard library", p, path)
-				}
-			}
+			imports[dir] = append(imports[dir], strings.Trim(imp.Path.Value, `"`))
 		}
 	}
-	for _, p := range sources(t, "sim") {
-		both := 0
-		for _, path := range imports(p) {
-			if path == "mcpsim/impl" || path == "mcpsim/model" {
-				both++
-			}
+	for dir := range mayImport {
+		if imports[dir] == nil {
+			t.Errorf("no package in %s: has it moved?", dir)
 		}
-		if both == 2 && !strings.Contains(filepath.ToSlash(p), "sim/host/") && !strings.Contains(filepath.ToSlash(p), "sim/real") {
-			t.Errorf("%s imports both the model and the host", p)
+	}
+	for dir, list := range imports {
+		for _, bad := range wrongImports(dir, list) {
+			t.Errorf("%s imports %s", dir, bad)
+		}
+	}
+}
+
+// TestTheImportCheckFindsEachFault: so does this one.
+func TestTheImportCheckFindsEachFault(t *testing.T) {
+	for _, c := range []struct {
+		dir     string
+		imports []string
+		wrong   int
+	}{
+		{"model", []string{"strings", "crypto/sha256"}, 0},
+		{"model", []string{"mcpsim/impl/config"}, 1},
+		{"model", []string{"mcpsim/sim"}, 1},
+		{"model", []string{"github.com/spf13/afero"}, 1},
+		{"impl", []string{"mcpsim/model"}, 1},
+		{"impl/settings", []string{"mcpsim/impl/port", "mcpsim/sim/fakefs"}, 1},
+		{"impl/live", []string{"mcpsim/impl", "mcpsim/model"}, 2},
+		{"sim/fakefs", []string{"mcpsim/impl/port", "mcpsim/impl"}, 1},
+		{"sim/fakefs", []string{"mcpsim/model"}, 1},
+		{"sim/fakeclock", []string{"mcpsim/sim/trace"}, 1},
+		{"sim/fakemcp", []string{"mcpsim/impl/mcp", "mcpsim/model", "mcpsim/sim/fakeclock"}, 0},
+		{"sim/fakemcp", []string{"mcpsim/sim"}, 1},
+		{"sim/fakemcp", []string{"mcpsim/impl"}, 1},
+		{"sim/gen", []string{"mcpsim/sim"}, 1},
+		{"sim/host", []string{"mcpsim/impl", "mcpsim/model"}, 0},
+		{"sim/check", []string{"mcpsim/impl", "mcpsim/model"}, 1},
+		{"cmd/mcpsim", []string{"mcpsim/impl", "mcpsim/model"}, 1},
+	} {
+		if got := wrongImports(c.dir, c.imports); len(got) != c.wrong {
+			t.Errorf("%s importing %v: found %v, not %d faults", c.dir, c.imports, got, c.wrong)
 		}
 	}
 }
