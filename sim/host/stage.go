@@ -29,10 +29,10 @@ type FakeStage struct {
 	l    *model.Launch
 
 	paths    [model.NumScopes]string
-	seen     [model.NumScopes]raw     // what the machine was last told
-	denoted  map[string]model.Content // texts whose meaning a step gives itself
+	seen     [model.NumScopes]raw // what the machine was last told
+	denoted  Texts
 	specs    map[port.ConnID]config.DialSpec
-	x        *translator
+	x        *Translator
 	faults   []*ioFault
 	hit      bool // an armed fault struck the read that runs
 	files    int  // file events under way
@@ -75,8 +75,8 @@ func (st *FakeStage) Reset(h *trace.Header, t *model.Table, sink sim.Sink) error
 	st.t, st.sink, st.l = t, sink, sim.LaunchOf(&h.Launch)
 	st.q.Reset(h.Order)
 	st.mcp.Reset()
-	st.x = newTranslator(t)
-	st.seen, st.denoted, st.specs = [model.NumScopes]raw{}, map[string]model.Content{}, map[port.ConnID]config.DialSpec{}
+	st.x = NewTranslator(t)
+	st.seen, st.denoted, st.specs = [model.NumScopes]raw{}, Texts{}, map[port.ConnID]config.DialSpec{}
 	st.faults, st.files, st.steps, st.lastStep, st.err = nil, 0, 0, 0, nil
 	st.fs = fakefs.New(fakefs.Options{Now: st.q.Now, Deliver: st.deliver, OnOp: st.onOp, OnWrite: st.onWrite, OnEvent: st.onEvent, Merge: h.Order&1 == 1})
 	for i := range h.Servers {
@@ -163,19 +163,8 @@ func (st *FakeStage) put(p string, data []byte) error {
 
 // record is an approval record of the host's format for a config of a trace.
 func (st *FakeStage) record(server string, v *model.Value, status string) (approval.RecordLine, bool) {
-	if v == nil {
-		return approval.RecordLine{}, false
-	}
-	name, _ := jsonKey(server)
-	entries, _, err := st.cache.Entries([]byte(`{"mcpServers":{` + name + `:` + v.String() + `}}`))
-	if err != nil || len(entries) != 1 {
-		return approval.RecordLine{}, false // a malformed config has no hash that anybody could be shown
-	}
-	st.x.config(entries[0])
-	return approval.RecordLine{Root: st.l.Root, Server: server, Hash: entries[0].Hash, Approved: status == "approved"}, true
+	return st.x.Record(st.cache, st.l.Root, server, v, status)
 }
-
-func jsonKey(s string) (string, error) { return model.Str(s).String(), nil }
 
 func dirName(p string) string { return p[:max(1, strings.LastIndexByte(p, '/'))] }
 
@@ -270,10 +259,7 @@ func (st *FakeStage) content(data []byte, state fakefs.RawState) model.Content {
 	case fakefs.Unreadable:
 		return model.Content{State: model.Unreadable}
 	}
-	if c, ok := st.denoted[string(data)]; ok {
-		return c
-	}
-	return trace.Denote(data)
+	return st.denoted.Content(data)
 }
 
 func (st *FakeStage) tell(s model.Scope, data []byte, state fakefs.RawState) {
@@ -287,25 +273,11 @@ func (st *FakeStage) tell(s model.Scope, data []byte, state fakefs.RawState) {
 
 // records reads the approvals file as the host's format has it.
 func (st *FakeStage) records(data []byte, state fakefs.RawState) (model.Content, map[string]model.Record) {
-	out := map[string]model.Record{}
 	c := st.content(data, state)
 	if state != fakefs.OK {
-		return c, out
+		return c, map[string]model.Record{}
 	}
-	lines, err := approval.Decode(data)
-	if err != nil {
-		if c.State == model.Good {
-			c.State = model.Unparsable // JSON, but no approvals
-		}
-		return c, out
-	}
-	c.State = model.Good
-	for _, l := range lines {
-		if l.Root == st.l.Root {
-			out[l.Server] = model.Record{Config: st.x.hash(l.Hash), Approved: l.Approved}
-		}
-	}
-	return c, out
+	return st.x.Records(st.l.Root, data, c)
 }
 
 // ports is the world as a host process sees it.
@@ -360,7 +332,8 @@ func (st *FakeStage) Advance(d model.Ms) error {
 	return st.err
 }
 
-func (st *FakeStage) after(d model.Ms, f func()) {
+// After runs f on the loop once d has passed.
+func (st *FakeStage) After(d model.Ms, f func()) {
 	st.steps++
 	st.q.At(st.q.Now()+port.Ms(d), st.q.Tie(fakeclock.Step, "", 0), fakeclock.Func(func() { st.steps--; f() }))
 }
@@ -435,20 +408,15 @@ func (st *FakeStage) Snapshot(into *model.HostView) {
 	into.Processes = st.mcp.Processes()
 }
 
-// fpOf is the model's fingerprint of what a connection was really dialled with.
-func (st *FakeStage) fpOf(c port.ConnID, t *model.Table) model.FpID {
-	return st.x.fps[c]
-}
-
-// recordViews is the approvals file as it is.
-func (st *FakeStage) recordViews(*translator) []model.RecordView {
+// RecordViews is the approvals file as it is.
+func (st *FakeStage) RecordViews() []model.RecordView {
 	p := st.paths[model.Approvals]
 	if p == "" {
 		return nil
 	}
 	data, state := st.fs.ReadRaw(p)
 	_, records := st.records(data, state)
-	return recordList(records)
+	return RecordList(records)
 }
 
 // hostDied is the end of the host process without a word.

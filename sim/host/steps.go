@@ -4,7 +4,6 @@ import (
 	"fmt"
 	iofs "io/fs"
 	"path"
-	"sort"
 	"syscall"
 
 	"mcpsim/impl/approval"
@@ -110,7 +109,7 @@ func (st *FakeStage) write(s *trace.Step) error {
 		}
 	}
 	data := trace.FileText(s, prev)
-	st.denote(s, data)
+	st.denoted.Note(s, data)
 	if st.isDir(p) {
 		if err := st.fs.RemoveAll(p); err != nil {
 			return err
@@ -144,20 +143,6 @@ func (st *FakeStage) isDir(p string) bool {
 func (st *FakeStage) parent(p string) (string, bool, error) {
 	d := path.Dir(p)
 	return d, true, st.fs.MkdirAll(d)
-}
-
-// denote remembers what a step says its bytes mean, where a parser might disagree: the text itself decides otherwise.
-func (st *FakeStage) denote(s *trace.Step, data []byte) {
-	switch {
-	case s.Unreadable && !s.Locked():
-		c := trace.Denote(data)
-		if c.State == model.Good {
-			c = model.Content{State: model.Unparsable}
-		}
-		st.denoted[string(data)] = c
-	case s.JSON != nil && (s.HasText || s.Base64 != "") && s.JSON.Kind == model.Object:
-		st.denoted[string(data)] = model.Content{State: model.Good, Value: s.JSON}
-	}
 }
 
 func (st *FakeStage) put2(how, p string, data []byte, s *trace.Step) error {
@@ -301,12 +286,3 @@ type unlock struct {
 
 // Run implements fakeclock.Runner.
 func (u unlock) Run() { u.st.fs.ReleaseLock(u.path) }
-
-func recordList(records map[string]model.Record) []model.RecordView {
-	var out []model.RecordView
-	for name, r := range records {
-		out = append(out, model.RecordView{Server: name, Config: r.Config, Approved: r.Approved})
-	}
-	sort.Slice(out, func(i, j int) bool { return out[i].Server < out[j].Server })
-	return out
-}

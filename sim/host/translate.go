@@ -9,21 +9,25 @@ import (
 	"mcpsim/sim/trace"
 )
 
-// translator turns the host's events into the model's, by a switch without a default: an event that it does not know is
+// Translator turns the host's events into the model's, by a switch without a default: an event that it does not know is
 // a fault of this package and panics.
-type translator struct {
+type Translator struct {
 	t      *model.Table
 	ids    map[string]model.ConfigID // by what the approval hash covers
 	byHash map[string]model.ConfigID
 	fps    map[port.ConnID]model.FpID // what each connection was dialled with
 }
 
-func newTranslator(t *model.Table) *translator {
-	return &translator{t: t, ids: map[string]model.ConfigID{}, byHash: map[string]model.ConfigID{}, fps: map[port.ConnID]model.FpID{}}
+// NewTranslator returns one for a table.
+func NewTranslator(t *model.Table) *Translator {
+	return &Translator{t: t, ids: map[string]model.ConfigID{}, byHash: map[string]model.ConfigID{}, fps: map[port.ConnID]model.FpID{}}
 }
 
+// fpOf is the model's fingerprint of what a connection was dialled with.
+func (x *Translator) fpOf(c port.ConnID) model.FpID { return x.fps[c] }
+
 // config interns an entry as the host has it.
-func (x *translator) config(e *config.Entry) model.ConfigID {
+func (x *Translator) config(e *config.Entry) model.ConfigID {
 	if e == nil {
 		return 0
 	}
@@ -42,7 +46,7 @@ func (x *translator) config(e *config.Entry) model.ConfigID {
 
 // hash is the model's number for an approval hash as the host's file has it; a hash that no config of the trace has gets
 // the number of a config that nothing can be.
-func (x *translator) hash(h string) model.ConfigID {
+func (x *Translator) hash(h string) model.ConfigID {
 	id, ok := x.byHash[h]
 	if !ok {
 		id = x.t.Intern(model.Obj(model.Member{Key: "unknown hash", Value: model.Str(h)}))
@@ -51,7 +55,7 @@ func (x *translator) hash(h string) model.ConfigID {
 	return id
 }
 
-func (x *translator) event(ev *event.Event) *model.Event {
+func (x *Translator) event(ev *event.Event) *model.Event {
 	m := &model.Event{Session: model.SessionID(ev.Session), Server: ev.Server, Conn: model.ConnID(ev.Conn), Pass: ev.Pass,
 		Outcome: ev.Outcome, Why: ev.Why, Path: ev.Path, Keys: ev.Keys, Trust: ev.Trust, Call: ev.Call, Tool: ev.Tool}
 	if ev.Scope != "" {
@@ -160,7 +164,7 @@ func listsOf(ev *event.Event) *model.Lists {
 	return l
 }
 
-func (x *translator) questions(qs []event.Question) []model.Question {
+func (x *Translator) questions(qs []event.Question) []model.Question {
 	var out []model.Question
 	for _, q := range qs {
 		out = append(out, model.Question{Server: q.Server, Config: x.config(q.Entry), Source: scopeOf(q.Source)})
