@@ -1,5 +1,3 @@
-// Package eventlog writes and reads what a host did, one JSON object a line: the form that recorded logs and adapters share
-// (design, "The events"). A line holds `t` in milliseconds since the start, `event`, and the fields its kind has.
 package eventlog
 
 import (
