@@ -135,6 +135,21 @@ func TestSameTraceSameHistory(t *testing.T) {
 	}
 }
 
+// TestCannedDialerSameHistory: what the benchmarks leave out is the mcp-go client and nothing else.
+func TestCannedDialerSameHistory(t *testing.T) {
+	p, q := check.NewPlayer(), check.NewPlayer()
+	q.Stage.Canned()
+	opt := sim.PlayOptions{History: true, KeepGoing: true}
+	for _, name := range []string{"default", "bench", "calls", "reconcile"} {
+		for i := range 100 {
+			tr := gen.Draw(check.Mix(9, i), profile(t, name))
+			if d := cmp.Diff(p.Play(tr, opt).History, q.Play(tr, opt).History); d != "" {
+				t.Fatalf("profile %s, trace %d: with and without the client (-with +without):\n%s", name, i, d)
+			}
+		}
+	}
+}
+
 // TestReportDoesNotDependOnWorkers: one worker and two see the same.
 func TestReportDoesNotDependOnWorkers(t *testing.T) {
 	run := func(workers int) *check.Report {

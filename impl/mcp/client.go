@@ -16,6 +16,8 @@ import (
 // time after Initialize, and Close. Each waits for its answer; a cancelled context ends the waiting, not the connection.
 type Client struct {
 	c          *client.Client
+	t          transport.Interface
+	canned     Speaker // in place of c
 	o          options
 	changed    func(ListKind)
 	stopListen func()
@@ -31,13 +33,26 @@ const (
 	Resources
 )
 
+// Speaker is a transport that takes the protocol's steps itself: no mcp-go client is put over it. Errors are as that client
+// gives them: a *transport.Error unless the server answered. The simulated world measures with it what the client costs.
+type Speaker interface {
+	Initialize(ctx context.Context) error
+	List(ctx context.Context, k ListKind) ([]string, error)
+	Call(ctx context.Context, tool string) (*mcp.CallToolResult, error)
+}
+
 // NewClient returns a client over t. onListChanged is told when the server says that a list changed (REC-11); it is called
 // on the transport's own goroutine, may be called while a step is waiting, and must not start a step: post to the loop.
 //
 // Without options the client speaks the legacy era only. A transport that knows better (impl/live) says so by having a
 // method ClientOptions() []Option; options given here come after those.
 func NewClient(t transport.Interface, onListChanged func(ListKind), opts ...Option) *Client {
-	c := &Client{changed: onListChanged}
+	c := &Client{t: t, changed: onListChanged}
+	if s, ok := t.(Speaker); ok {
+		c.canned = s
+		t.SetNotificationHandler(c.notified)
+		return c
+	}
 	if w, ok := t.(interface{ ClientOptions() []Option }); ok {
 		for _, o := range w.ClientOptions() {
 			o(&c.o)
@@ -59,7 +74,11 @@ func NewClient(t transport.Interface, onListChanged func(ListKind), opts ...Opti
 // Start begins the connection: it starts the process, or opens the stream. What fails here without another class is
 // refused (REC-8). ctx bounds the starting only: a transport must not tie the connection's life to it.
 func (c *Client) Start(ctx context.Context) error {
-	err := c.c.Start(ctx)
+	start := c.t.Start
+	if c.canned == nil {
+		start = c.c.Start
+	}
+	err := start(ctx)
 	if err != nil && unclassified(err) {
 		err = fmt.Errorf("%w: %w", ErrRefused, err)
 	}
@@ -72,6 +91,9 @@ var identity = mcp.Implementation{Name: "mcpsim", Version: "1"}
 // Initialize agrees on a protocol version and learns what the server can do. In the modern era it also asks for the
 // notifications that the server offers, which nobody sends unasked there.
 func (c *Client) Initialize(ctx context.Context) error {
+	if c.canned != nil {
+		return c.canned.Initialize(ctx)
+	}
 	var r mcp.InitializeRequest
 	r.Params.ClientInfo = identity
 	if _, err := c.c.Initialize(ctx, r); err != nil {
@@ -80,12 +102,20 @@ func (c *Client) Initialize(ctx context.Context) error {
 	return c.listen()
 }
 
-// ProtocolVersion is the version agreed on; empty before Initialize.
-func (c *Client) ProtocolVersion() string { return c.c.ProtocolVersion() }
+// ProtocolVersion is the version agreed on; empty before Initialize, and with a Speaker.
+func (c *Client) ProtocolVersion() string {
+	if c.canned != nil {
+		return ""
+	}
+	return c.c.ProtocolVersion()
+}
 
 // Call calls a tool. An answer that is a JSON-RPC error is an error of this call only, of class protocol; a result that
 // reports the tool's own failure is a result.
 func (c *Client) Call(ctx context.Context, tool string, args map[string]any) (*mcp.CallToolResult, error) {
+	if c.canned != nil {
+		return c.canned.Call(ctx, tool)
+	}
 	var r mcp.CallToolRequest
 	r.Params.Name = tool
 	if args != nil {
@@ -100,6 +130,9 @@ func (c *Client) Close(context.Context) error {
 	if c.stopListen != nil {
 		c.stopListen()
 		c.stopListen = nil
+	}
+	if c.canned != nil {
+		return c.t.Close()
 	}
 	return c.c.Close()
 }

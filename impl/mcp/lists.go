@@ -14,6 +14,9 @@ const maxPages = 1000
 // ListTools returns the names of all tools, every page of them, in the server's order and as often as it names them. A
 // server that does not declare tools has none (and is not asked).
 func (c *Client) ListTools(ctx context.Context) ([]string, error) {
+	if c.canned != nil {
+		return c.canned.List(ctx, Tools)
+	}
 	if !c.declares(Tools) {
 		return nil, nil
 	}
@@ -36,6 +39,9 @@ func (c *Client) ListTools(ctx context.Context) ([]string, error) {
 
 // ListPrompts returns the names of all prompts, like ListTools.
 func (c *Client) ListPrompts(ctx context.Context) ([]string, error) {
+	if c.canned != nil {
+		return c.canned.List(ctx, Prompts)
+	}
 	if !c.declares(Prompts) {
 		return nil, nil
 	}
@@ -58,6 +64,9 @@ func (c *Client) ListPrompts(ctx context.Context) ([]string, error) {
 
 // ListResources returns the names of all resources, like ListTools; one without a name goes by its URI.
 func (c *Client) ListResources(ctx context.Context) ([]string, error) {
+	if c.canned != nil {
+		return c.canned.List(ctx, Resources)
+	}
 	if !c.declares(Resources) {
 		return nil, nil
 	}

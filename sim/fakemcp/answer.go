@@ -24,7 +24,7 @@ func (s *script) answer(step model.Step, r transport.JSONRPCRequest) (*transport
 	}
 	tool := toolOf(r.Params)
 	if !s.hasTool(tool) {
-		return failure(r.ID, mcp.INVALID_PARAMS, "tool '"+tool+"' not found: tool not found"), nil
+		return failure(r.ID, mcp.INVALID_PARAMS, noTool(tool)), nil
 	}
 	quoted, err := json.Marshal(tool)
 	if err != nil {
@@ -32,6 +32,8 @@ func (s *script) answer(step model.Step, r transport.JSONRPCRequest) (*transport
 	}
 	return result(r.ID, []byte(`{"content":[{"type":"text","text":`+string(quoted)+`}]}`)), nil
 }
+
+func noTool(name string) string { return "tool '" + name + "' not found: tool not found" }
 
 // initialized declares every list, and that it may change.
 var initialized = json.RawMessage(`{"protocolVersion":"` + mcp.LATEST_LEGACY_PROTOCOL_VERSION + `","capabilities":{"tools":{"listChanged":true},` +

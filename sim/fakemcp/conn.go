@@ -78,7 +78,12 @@ func (c *conn) lost() error {
 }
 
 // Transport, OnExit, OnGone and Process implement port.Conn.
-func (c *conn) Transport() transport.Interface { return c }
+func (c *conn) Transport() transport.Interface {
+	if c.w.Canned {
+		return canned{c}
+	}
+	return c
+}
 
 // OnExit registers f for the end of the process or stream.
 func (c *conn) OnExit(f func(err error)) { c.onExit = f }

@@ -2,6 +2,7 @@ package fakemcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/mark3labs/mcp-go/client/transport"
@@ -60,33 +61,48 @@ func (c *conn) SendRequest(_ context.Context, r transport.JSONRPCRequest) (*tran
 	if !known {
 		return failure(r.ID, mcp.METHOD_NOT_FOUND, "there is no method "+r.Method), nil
 	}
+	s, err := c.reach(step, r.Method, func() string { return toolOf(r.Params) })
+	switch {
+	case err == errRefusedInAnswer:
+		return failure(r.ID, mcp.INTERNAL_ERROR, err.Error()), nil
+	case err != nil:
+		return nil, err
+	}
+	if c.w.Real {
+		return c.askReal(s, r)
+	}
+	return s.answer(step, r)
+}
+
+// errRefusedInAnswer is the refusal of a call, which only a request can get in answer.
+var errRefusedInAnswer = errors.New("refused")
+
+// reach is a request on its way to the server: what the behaviour does instead of answering, or what it notes.
+func (c *conn) reach(step model.Step, method string, tool func() string) (*script, error) {
 	s := c.script()
 	switch s.fails(step) {
 	case model.Refuse:
-		if step == model.StepCall { // only a request can be refused in answer
-			return failure(r.ID, mcp.INTERNAL_ERROR, "refused"), nil
+		if step == model.StepCall {
+			return nil, errRefusedInAnswer
 		}
-		return nil, fmt.Errorf("%w: %s", hostmcp.ErrRefused, r.Method)
+		return nil, fmt.Errorf("%w: %s", hostmcp.ErrRefused, method)
 	case model.Exit:
 		c.exit(c.lost())
 		return nil, c.lost()
 	case model.Garbage:
-		return nil, fmt.Errorf("%w: %s", hostmcp.ErrProtocol, r.Method)
+		return nil, fmt.Errorf("%w: %s", hostmcp.ErrProtocol, method)
 	case model.Hang: // the job that asks hangs; who asks without one does not wait for ever
-		return nil, fmt.Errorf("%s hangs: %w", r.Method, context.DeadlineExceeded)
+		return nil, fmt.Errorf("%s hangs: %w", method, context.DeadlineExceeded)
 	}
 	switch step {
 	case model.StepInit:
 		c.inited = true
 	case model.StepCall:
 		if c.w.OnCall != nil {
-			c.w.OnCall(c.id, toolOf(r.Params))
+			c.w.OnCall(c.id, tool())
 		}
 	}
-	if c.w.Real {
-		return c.askReal(s, r)
-	}
-	return s.answer(step, r)
+	return s, nil
 }
 
 // SendNotification implements transport.Interface.

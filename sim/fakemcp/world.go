@@ -24,6 +24,8 @@ type World struct {
 	OnCall func(conn port.ConnID, tool string)
 	// Real lets mcp-go's own server answer, in place of prepared bytes: slow, to check those against.
 	Real bool
+	// Canned leaves the mcp-go client out: connections take the protocol's steps themselves. Same histories, less time.
+	Canned bool
 
 	q       *fakeclock.Queue
 	scripts []*script

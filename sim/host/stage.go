@@ -67,6 +67,9 @@ func NewFakeStage() *FakeStage {
 	return st
 }
 
+// Canned leaves the mcp-go client out of every later connection: same histories, less time.
+func (st *FakeStage) Canned() { st.mcp.Canned = true }
+
 // Now is the virtual time.
 func (st *FakeStage) Now() model.Ms { return model.Ms(st.q.Now()) }
 
