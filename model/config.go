@@ -15,6 +15,7 @@ type Config struct {
 	URL         string   // http and sse, expanded
 	UntypedURL  bool     // SRC-4
 	Secrets     []string // env and header values, before and after expansion (INV-16)
+	Arguments   []string // args and url, expanded: in questions only (INV-16)
 	Timeout     Ms       // CALL-3, default applied
 	Discovery   Ms       // REC-7, default and clamp applied
 	Trust       bool

@@ -128,6 +128,12 @@ func (m *Machine) dial(ev *Event) {
 		if c := m.admitDial(e, sid, ev.Server, ev.Config, ev.Conn); c != nil {
 			cfg = c
 		}
+		if s := m.session(sid); s != nil {
+			m.checked("INV-11")
+			if m.judgeQueue(s); s.askOwed && s.askAt == m.now && !s.askAfterPass {
+				m.fail("INV-11", sid, ev.Server, ev.Conn, "dialled before a new question was raised", "D-16", "ASK-1")
+			}
+		}
 	}
 	if cfg == nil {
 		m.fail("INV-1", "", ev.Server, ev.Conn, "a config was dialled that no source holds", "REC-15")

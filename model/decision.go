@@ -138,6 +138,10 @@ func (m *Machine) asked(ev *Event) {
 		m.fail("INV-11", s.id, "", 0, fmt.Sprintf("asked %v, strictly pending are %v", ev.Questions, want), "ASK-1")
 	}
 	s.askOwed = false
+	m.checked("INV-16")
+	for _, q := range ev.Questions {
+		m.noSecret(q.Text, "a question", false)
+	}
 }
 
 func sameQuestions(a, b []Question) bool {
@@ -145,7 +149,7 @@ func sameQuestions(a, b []Question) bool {
 		return false
 	}
 	for i := range a {
-		if a[i] != b[i] {
+		if !a[i].Same(b[i]) {
 			return false
 		}
 	}
@@ -165,12 +169,12 @@ func (m *Machine) judgeQueue(s *session) {
 	for _, x := range q {
 		isNew := true
 		for _, y := range s.queue {
-			if x == y {
+			if x.Same(y) {
 				isNew = false
 			}
 		}
 		if isNew && !s.askOwed && m.initialized {
-			s.askOwed, s.askAt = true, m.now
+			s.askOwed, s.askAt, s.askAfterPass = true, m.now, false
 		}
 	}
 	s.queue = q

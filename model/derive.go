@@ -202,7 +202,7 @@ func (e *Effective) deriveSession(st *SessionState) effectiveSession {
 			s.pending = append(s.pending, es.Name)
 		}
 		if es.Strict {
-			s.queue = append(s.queue, Question{es.Name, es.Config.ID, scopeOfSource(es.Source)})
+			s.queue = append(s.queue, Question{Server: es.Name, Config: es.Config.ID, Source: scopeOfSource(es.Source)})
 		}
 		size += len(es.Name) + len(es.Config.fullText) + 8
 	}

@@ -26,6 +26,9 @@ type Machine struct {
 	kept      map[string]Record // what the approvals file must hold: the last decision elsewhere and ours since
 	keptBad   bool              // a trace broke the file: nothing is demanded of it until the next decision
 	records   ContentState      // as loaded
+	setAside  bool              // some corrupt file was kept: later the same one may be met again (APR-8)
+	watches   []string          // directories the host watches
+	updates   bool              // the host shows updates (REC-10)
 
 	win      window
 	notify   []ScopeChange // loaded, differs, not yet announced
@@ -93,7 +96,7 @@ func (m *Machine) boot(l *Launch) {
 	m.notify = m.notify[:0]
 	m.sessions, m.extra, m.decisions = nil, nil, nil
 	m.open = nil
-	m.conns = map[ConnID]*conn{}
+	m.conns, m.watches = map[ConnID]*conn{}, nil
 	m.initialized = !l.Uninitialized
 	m.down, m.started = false, false
 	m.read = [NumScopes]*Content{}
@@ -194,6 +197,12 @@ type session struct {
 	queue    []Question
 	askOwed  bool
 	askAt    Ms
+
+	askAfterPass bool // what is owed was asked before: a pass has ended and left it
+
+	untold     string // what observers have not been told of yet (REC-10)
+	untoldAt   Ms
+	untoldName string // the server it is about; "": a pass
 
 	reg       map[string]*registered
 	purgedNow []purge

@@ -319,6 +319,7 @@ func (t *Table) expand(name string, c *Config, v *Value) []Problem {
 	headers := t.pairs(c, v.Get("headers"), "headers", x)
 	c.CommandLine = strings.Join(line, " ")
 	c.URL = url + httpURL
+	c.Arguments = append(append([]string(nil), args...), c.URL)
 	if c.Transport == SDK {
 		c.CommandLine = name
 	}

@@ -27,14 +27,17 @@ func (m *Machine) Observe(at Ms, ev *Event) []Violation {
 		m.passCompared(ev)
 	case EvPassEnd:
 		m.passEnd(ev)
+		m.session(ev.Session).tell(m.now, "", "a pass has ended")
 	case EvDial:
 		m.dial(ev)
+		m.stateChanged(ev, "it is being dialled")
 	case EvDialed:
 		m.dialed(ev)
 	case EvDialFailed:
 		m.dialFailed(ev)
 	case EvPublished:
 		m.published(ev)
+		m.stateChanged(ev, "it is live")
 	case EvPurged:
 		m.purged(ev)
 	case EvClosing:
@@ -45,6 +48,7 @@ func (m *Machine) Observe(at Ms, ev *Event) []Violation {
 		m.acquired(ev)
 	case EvReleased:
 		m.released(ev)
+		m.stateChanged(ev, "it was released")
 	case EvDrainStart:
 		if c := m.conns[ev.Conn]; c != nil {
 			m.checked("INV-9")
@@ -73,6 +77,10 @@ func (m *Machine) Observe(at Ms, ev *Event) []Violation {
 		m.callStart(ev)
 	case EvCallEnd:
 		m.callEnd(ev)
+	case EvWatch, EvUnwatch:
+		m.watching(ev)
+	case EvUpdated:
+		m.updated(ev)
 	case EvWrote:
 		m.wrote(ev.Path)
 	case EvNotice:
@@ -114,17 +122,64 @@ func (m *Machine) wrote(path string) {
 	if base != ".qwen" && !strings.HasPrefix(base, "mcpApprovals.json") && !strings.HasPrefix(base, ".mcpApprovals.json") && !strings.Contains(base, "pprovals") {
 		m.fail("INV-15", "", "", 0, "the host wrote "+path)
 	}
+	switch {
+	case strings.Contains(base, ".corrupt-"):
+		m.setAside = true
+	case base == "mcpApprovals.json" && (m.records == Unparsable || m.records == NotObject) && !m.setAside:
+		m.fail("INV-15", "", "", 0, "a corrupt approvals file was written over and not set aside", "APR-8")
+	}
+}
+
+// watching follows the host's watches: after a shutdown none stands (WAT-10).
+func (m *Machine) watching(ev *Event) {
+	for i, dir := range m.watches {
+		if dir == ev.Path {
+			m.watches = append(m.watches[:i], m.watches[i+1:]...)
+			break
+		}
+	}
+	if ev.Kind == EvWatch {
+		m.watches = append(m.watches, ev.Path)
+	}
+}
+
+// tell notes what observers must be told before the instant is over (REC-10).
+func (s *session) tell(at Ms, server, what string) {
+	if s != nil && s.untold == "" {
+		s.untold, s.untoldAt, s.untoldName = what, at, server
+	}
+}
+
+// updated: observers look at everything then, whichever server it names.
+func (m *Machine) updated(ev *Event) {
+	m.updates = true
+	if s := m.session(ev.Session); s != nil {
+		s.untold = ""
+	}
+}
+
+// stateChanged notes that a server's state changed in a session, or in every session that has its connection.
+func (m *Machine) stateChanged(ev *Event, what string) {
+	if ev.Session != "" { // perhaps it has closed: nobody observes it
+		m.session(ev.Session).tell(m.now, ev.Server, what)
+	} else if c := m.conns[ev.Conn]; c != nil {
+		for _, id := range c.holders {
+			m.session(id).tell(m.now, ev.Server, what)
+		}
+	}
 }
 
 // noticeRaised judges that a notice shows no secret (INV-16).
 func (m *Machine) noticeRaised(ev *Event) {
 	m.checked("INV-16")
 	if ev.Notice != nil {
-		m.noSecret(ev.Notice.Text, "a notice")
+		m.noSecret(ev.Notice.Text, "a notice", true)
 	}
 }
 
-func (m *Machine) noSecret(text, where string) {
+// noSecret: no env or header value; where arguments and URLs have no place either, none of those. Short ones are words that
+// a sentence may hold for other reasons.
+func (m *Machine) noSecret(text, where string, arguments bool) {
 	if text == "" {
 		return
 	}
@@ -134,6 +189,14 @@ func (m *Machine) noSecret(text, where string) {
 			for _, secret := range es.Config.Secrets {
 				if len(secret) >= 6 && strings.Contains(text, secret) {
 					m.fail("INV-16", s.id, es.Name, 0, where+" shows an env or header value")
+				}
+			}
+			if !arguments {
+				continue
+			}
+			for _, a := range es.Config.Arguments {
+				if len(a) >= 12 && strings.Contains(text, a) {
+					m.fail("INV-16", s.id, es.Name, 0, where+" shows an argument or a URL")
 				}
 			}
 		}
@@ -261,6 +324,13 @@ func (m *Machine) silence(at Ms) {
 		m.judgePurges(s)
 		m.judgeRegistry(s)
 		m.judgeQueue(s)
+		if s.untold != "" && m.updates {
+			m.checked("INV-18")
+			if s.untoldAt <= late {
+				m.fail("INV-18", s.id, s.untoldName, 0, "status observers were not told: "+s.untold, "REC-10")
+				s.untold = ""
+			}
+		}
 		if s.passedAt <= late {
 			m.judgePass(s)
 		}

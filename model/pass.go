@@ -149,6 +149,8 @@ func (m *Machine) passEnd(ev *Event) {
 	s.failedLast, s.passJudged = true, true
 	m.scheduleRetry(s)
 	if len(m.effective().Queue(s.id)) > 0 {
+		m.judgeQueue(s)
+		s.askAfterPass = s.askAfterPass || !s.askOwed
 		s.askOwed, s.askAt = true, m.now
 	}
 }

@@ -189,21 +189,27 @@ func (m *Machine) purged(ev *Event) {
 		return // an old connection's purge that finds nothing of its own
 	}
 	if c.phase < retired && c.class == 0 && !c.mustLose && !(ev.Outcome == "publish" && m.faultAny["publish"]) {
-		s.purgedNow = append(s.purgedNow, purge{c, m.now})
+		es := m.effective().Server(s.id, c.server)
+		wanted := es != nil && es.Verdict == Admitted && es.Config.Fp == c.cfg.Fp && sameFilters(r.cfg, es.Config)
+		s.purgedNow = append(s.purgedNow, purge{c, m.now, wanted && c.holds(s.id)})
 	}
 	delete(s.reg, ev.Server)
 }
 
 // purge is one that must turn out to be justified by the end of its instant: retired, or published anew.
 type purge struct {
-	c  *conn
-	at Ms
+	c      *conn
+	at     Ms
+	wanted bool // it was held, admitted and unchanged when it was purged: a gap, however short (REC-4)
 }
 
 // judgePurges is called when an instant is over (INV-6, INV-7).
 func (m *Machine) judgePurges(s *session) {
 	for _, p := range s.purgedNow {
 		if r := s.reg[p.c.server]; r != nil && r.conn == p.c {
+			if p.wanted && !m.faultAny["publish"] {
+				m.fail("INV-6", s.id, p.c.server, p.c.id, "an admitted and unchanged server was purged and published again", "REC-4")
+			}
 			continue
 		}
 		if p.c.phase < retired && !m.faultAny["publish"] {

@@ -20,6 +20,9 @@ func (m *Machine) Settled(at Ms) (*Expectation, []Violation) {
 		m.settledSessions()
 	} else {
 		m.checked("INV-9")
+		for _, dir := range m.watches {
+			m.fail("INV-9", "", "", 0, "a watch outlived the shutdown: "+dir, "WAT-10")
+		}
 		for _, c := range m.open {
 			if at < c.stuckFrom() || c.phase < retired {
 				m.fail("INV-9", "", c.server, c.id, "a connection outlived the shutdown", "REC-13")

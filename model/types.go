@@ -245,6 +245,12 @@ type Question struct {
 	Server string
 	Config ConfigID
 	Source Scope
+	Text   string // what a person is shown; judged by INV-16, not compared
+}
+
+// Same compares what is asked, not how it reads.
+func (q Question) Same(o Question) bool {
+	return q.Server == o.Server && q.Config == o.Config && q.Source == o.Source
 }
 
 // Notice is a standing notice. Text is not compared.

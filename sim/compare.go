@@ -147,7 +147,7 @@ func sameQuestions(a, b []model.Question) bool {
 		return false
 	}
 	for i := range a {
-		if a[i] != b[i] {
+		if !a[i].Same(b[i]) {
 			return false
 		}
 	}

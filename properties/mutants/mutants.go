@@ -3,6 +3,8 @@
 // over them at build time; nothing in the tree changes.
 package mutants
 
+import "slices"
+
 // Edit replaces Old, which occurs exactly once in File (relative to the module), by New.
 type Edit struct{ File, Old, New string }
 
@@ -18,8 +20,8 @@ type Mutant struct {
 // Edits are all replacements of a mutant.
 func (m *Mutant) Edits() []Edit { return append([]Edit{{m.File, m.Old, m.New}}, m.Also...) }
 
-// All is every mutant: of the host, of its sharing (pool-…), of the model (model-…).
-var All = append(append(append([]Mutant(nil), host...), pool...), model...)
+// All is every mutant: of the host, of the rules one by one, of its sharing (pool-…), of the model (model-…).
+var All = slices.Concat(host, rules, pool, model)
 
 // Few are those that a plain run of the tests tries.
 var Few = []string{"excluded-ignored", "pool-drain-29s", "model-excluded-ignored"}
@@ -59,7 +61,7 @@ var host = []Mutant{
 	{Name: "disabled-ignored", Hole: "section 5", File: "impl/config/interpret.go",
 		Old: `e.Disabled = v.get("disabled").isTrue() || v.get("enabled").isFalse()`,
 		New: `e.Disabled = v.get("enabled").isFalse()`},
-	{Name: "untrusted-still-dials", Hole: "SRC-12", File: "impl/host.go",
+	{Name: "untrusted-still-dials", Hole: "SRC-12, D-21", File: "impl/host.go",
 		Old: "\th.trusted = trusted\n",
 		New: "\th.trusted = h.trusted || trusted\n"},
 	{Name: "trusted-at-start", Hole: "SRC-12, ADM-6", File: "impl/host.go",
@@ -119,7 +121,7 @@ var host = []Mutant{
 	{Name: "mcp-block-needs-restart", Hole: "WAT-4", File: "impl/settings/schema.go",
 		Old: "\t{[]string{\"mcp\", \"allowed\"}, false},\n\t{[]string{\"mcp\", \"excluded\"}, false},\n",
 		New: ""},
-	{Name: "broken-project-file-empty", Hole: "SRC-6", Profile: "files", File: "impl/settings/source.go",
+	{Name: "broken-project-file-empty", Hole: "SRC-6, D-12", Profile: "files", File: "impl/settings/source.go",
 		Old: "\tif doc == nil { // SRC-6: bad input is inert\n",
 		New: "\tif doc == nil && src.scope == event.Project {\n\t\tdoc = fixed(cache, emptyText)\n\t}\n\tif doc == nil {\n"},
 	{Name: "reload-tells-nobody", Hole: "WAT-11", Profile: "files", File: "impl/settings/load.go",

@@ -85,7 +85,7 @@ func build(t *testing.T, files map[string]string) string {
 	if err := os.WriteFile(overlay, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("go", "build", "-overlay", overlay, "-o", bin, "./cmd/mcpsim")
+	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-overlay", overlay, "-o", bin, "./cmd/mcpsim")
 	cmd.Dir = root(t)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("it does not compile: %v\n%s", err, out)
