@@ -138,9 +138,10 @@ var mayImport = map[string]func(string) bool{
 	"sim/fakemcp": func(p string) bool {
 		return strings.HasPrefix(p, "mcpsim/impl/") || p == "mcpsim/model" || p == "mcpsim/sim/fakeclock"
 	},
-	"sim/trace":  func(p string) bool { return p == "mcpsim/model" },
-	"sim/gen":    func(p string) bool { return p == "mcpsim/model" || p == "mcpsim/sim/trace" },
-	"sim/shrink": func(p string) bool { return p == "mcpsim/model" || p == "mcpsim/sim/trace" },
+	"sim/trace":      func(p string) bool { return p == "mcpsim/model" },
+	"sim/realserver": func(p string) bool { return false },
+	"sim/gen":        func(p string) bool { return p == "mcpsim/model" || p == "mcpsim/sim/trace" },
+	"sim/shrink":     func(p string) bool { return p == "mcpsim/model" || p == "mcpsim/sim/trace" },
 }
 
 func under(p, dir string) bool { return p == dir || strings.HasPrefix(p, dir+"/") }
@@ -150,7 +151,7 @@ func wrongImports(dir string, imports []string) []string {
 	var out []string
 	model, host := false, false
 	for _, p := range imports {
-		model, host = model || p == "mcpsim/model", host || p == "mcpsim/impl"
+		model, host = model || p == "mcpsim/model", host || p == "mcpsim/impl" || p == "mcpsim/impl/live"
 		for d, ok := range mayImport {
 			if under(dir, d) && under(p, "mcpsim") && !ok(p) {
 				out = append(out, p)
@@ -161,14 +162,15 @@ func wrongImports(dir string, imports []string) []string {
 			out = append(out, p+", which is not of the standard library")
 		}
 	}
-	if model && host && dir != "sim/host" {
+	if model && host && dir != "sim/host" && dir != "sim/real" {
 		out = append(out, "both the model and the host")
 	}
 	return out
 }
 
-// TestImportsPointOneWay: model and impl know neither each other nor sim; the fakes know only the host's parts; only
-// sim/host brings model and host together.
+// TestImportsPointOneWay: model and impl know neither each other nor sim; the fakes know only the host's parts; a scripted
+// server knows neither. Model and host meet in two packages: sim/host, where the core is put into the simulated world and its
+// events are translated, and sim/real, where the live host is put into the real one and its ports are watched from both sides.
 func TestImportsPointOneWay(t *testing.T) {
 	imports := map[string][]string{} // by the folder of the package
 	for _, p := range sources(t, "") {
@@ -215,6 +217,9 @@ func TestTheImportCheckFindsEachFault(t *testing.T) {
 		{"sim/fakemcp", []string{"mcpsim/impl"}, 1},
 		{"sim/gen", []string{"mcpsim/sim"}, 1},
 		{"sim/host", []string{"mcpsim/impl", "mcpsim/model"}, 0},
+		{"sim/real", []string{"mcpsim/impl", "mcpsim/impl/live", "mcpsim/model"}, 0},
+		{"sim/realserver", []string{"mcpsim/model"}, 1},
+		{"sim/judge", []string{"mcpsim/impl/live", "mcpsim/model"}, 1},
 		{"sim/check", []string{"mcpsim/impl", "mcpsim/model"}, 1},
 		{"cmd/mcpsim", []string{"mcpsim/impl", "mcpsim/model"}, 1},
 	} {

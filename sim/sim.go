@@ -28,6 +28,11 @@ type Stage interface {
 	Close() error
 }
 
+// Turner is a Stage on which things happen by themselves: f runs while nothing does, so that it may ask the Machine.
+type Turner interface {
+	Turn(f func() error) error
+}
+
 // System is a host under test.
 type System interface {
 	Caps() Caps

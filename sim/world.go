@@ -16,6 +16,13 @@ const SettleBudget model.Ms = 600000
 type PlayOptions struct {
 	// Slack is how late a reaction may be: 0 in virtual time.
 	Slack model.Ms
+	// Patience is how long an expectation that is not met is asked again: where time passes by itself, what is due at an
+	// instant comes a little later.
+	Patience model.Ms
+	// Early is how long before an instant its expectations may be met already: who looks is late as well.
+	Early model.Ms
+	// Budget is how long a host may take to settle; 0: SettleBudget.
+	Budget model.Ms
 	// Loose: the world does not tell which file events reached the host.
 	Loose bool
 	// History keeps a line per input and event: for determinism, replay -v and the reports.
@@ -118,6 +125,7 @@ type player struct {
 	m         *model.Machine
 	t         *model.Table
 	lastDials []model.Count
+	met       map[int]bool // expectations, by step, that were met early
 }
 
 func (p *player) play() (err error) {
@@ -129,15 +137,19 @@ func (p *player) play() (err error) {
 	}
 	for i := range p.tr.Steps {
 		s := &p.tr.Steps[i]
-		if err := p.step(s); err != nil {
+		if err := p.step(i, s); err != nil {
 			return fmt.Errorf("step %d (%s): %w", i+1, s.Do, err)
 		}
 		if p.k.opt.OnStep != nil {
-			got, err := p.observe()
-			if err != nil {
+			if err := p.turn(func() error {
+				got, err := p.observe()
+				if err == nil {
+					p.k.opt.OnStep(i, p.st.Now(), p.m.Expected(), got)
+				}
+				return err
+			}); err != nil {
 				return err
 			}
-			p.k.opt.OnStep(i, p.st.Now(), p.m.Expected(), got)
 		}
 		if (p.k.failed || len(p.r.Mismatches) > 0) && !p.k.opt.KeepGoing {
 			p.r.Step = i
@@ -148,20 +160,33 @@ func (p *player) play() (err error) {
 	return p.r.Err
 }
 
+// turn runs f while nothing else happens.
+func (p *player) turn(f func() error) error {
+	if t, ok := p.st.(Turner); ok {
+		return t.Turn(f)
+	}
+	return f()
+}
+
 // step performs one step. What it causes runs in the next advance or settle, so that two steps can meet in one instant.
-func (p *player) step(s *trace.Step) error {
+func (p *player) step(i int, s *trace.Step) error {
 	switch s.Do {
 	case trace.Note:
 		return nil
 	case trace.Advance:
-		if err := p.st.Advance(s.Ms); err != nil {
+		if err := p.advance(i, s.Ms); err != nil {
 			return err
 		}
-		p.k.take(p.m.Advance(p.st.Now()))
-		return nil
+		return p.turn(func() error {
+			p.k.take(p.m.Advance(p.st.Now()))
+			return nil
+		})
 	case trace.Settle:
 		return p.settle()
 	case trace.ExpectStep:
+		if p.met[i] {
+			return nil
+		}
 		return p.expect(s)
 	}
 	ok, err := p.st.Do(s)
@@ -169,6 +194,74 @@ func (p *player) step(s *trace.Step) error {
 		return err
 	}
 	return p.sys.Do(s)
+}
+
+// advance lets d pass. What is expected at the end of it may be met a little before.
+func (p *player) advance(i int, d model.Ms) error {
+	early := p.k.opt.Early
+	if early == 0 || d <= early {
+		if err := p.st.Advance(d); err != nil {
+			return err
+		}
+		return p.awaitDue()
+	}
+	if err := p.st.Advance(d - early); err != nil {
+		return err
+	}
+	for j := i + 1; j < len(p.tr.Steps); j++ {
+		s := &p.tr.Steps[j]
+		if s.Do == trace.Note {
+			continue
+		}
+		if s.Do != trace.ExpectStep {
+			break
+		}
+		if err := p.turn(func() error {
+			met, err := p.meets(s, false)
+			if met {
+				if p.met == nil {
+					p.met = map[int]bool{}
+				}
+				p.met[j] = true
+			}
+			return err
+		}); err != nil {
+			return err
+		}
+		if !p.met[j] { // what comes after it counts from it
+			break
+		}
+	}
+	if err := p.st.Advance(early); err != nil {
+		return err
+	}
+	return p.awaitDue()
+}
+
+// awaitDue waits, as long as it may be late, for what the model knows to be due by now: an advance includes its end.
+func (p *player) awaitDue() error {
+	const look model.Ms = 2
+	if p.k.opt.Slack == 0 {
+		return nil
+	}
+	end := model.Ms(-1)
+	for left := p.k.opt.Slack; left > 0; left -= look {
+		late := false
+		if err := p.turn(func() error {
+			if end < 0 {
+				end = p.st.Now()
+			}
+			due, ok := p.m.Due()
+			late = ok && due <= end
+			return nil
+		}); err != nil || !late {
+			return err
+		}
+		if err := p.st.Advance(look); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p *player) observe() (*model.Snapshot, error) {
@@ -181,23 +274,33 @@ func (p *player) observe() (*model.Snapshot, error) {
 }
 
 func (p *player) settle() error {
-	ok, err := p.sys.Settle(SettleBudget)
+	budget := p.k.opt.Budget
+	if budget == 0 {
+		budget = SettleBudget
+	}
+	ok, err := p.sys.Settle(budget)
 	if err != nil {
 		return err
 	}
-	now := p.st.Now()
-	if !ok && p.m.Stuck() {
-		return nil
+	if ok {
+		return p.turn(p.settled)
 	}
-	if !ok {
-		why := ""
-		if b, is := p.sys.(interface{ Busy() []string }); is {
-			why = strings.Join(b.Busy(), ", ")
+	why := ""
+	if b, is := p.sys.(interface{ Busy() []string }); is {
+		why = strings.Join(b.Busy(), ", ")
+	}
+	return p.turn(func() error {
+		if p.m.Stuck() {
+			return nil
 		}
-		p.k.take([]model.Violation{{At: now, Invariant: "LIVE-3", Sentence: "the host settles within 10 minutes of virtual time",
-			Rules: []string{"D-6"}, Detail: "not settled within 10 minutes: " + why}})
+		p.k.take([]model.Violation{{At: p.st.Now(), Invariant: "LIVE-3", Sentence: "the host settles within 10 minutes of virtual time",
+			Rules: []string{"D-6"}, Detail: fmt.Sprintf("not settled within %d s: %s", budget/1000, why)}})
 		return nil
-	}
+	})
+}
+
+func (p *player) settled() error {
+	now := p.st.Now()
 	want, bad := p.m.Settled(now)
 	p.k.take(bad)
 	got, err := p.observe()
@@ -216,9 +319,28 @@ func (p *player) settle() error {
 // expect holds an expectation of the trace against both: against the host it is a finding, against the model the trace
 // itself is wrong (or the model).
 func (p *player) expect(s *trace.Step) error {
+	for left := p.k.opt.Patience; ; left -= again {
+		met := false
+		if err := p.turn(func() (err error) {
+			met, err = p.meets(s, left <= 0)
+			return err
+		}); err != nil || met || left <= 0 {
+			return err
+		}
+		if err := p.st.Advance(again); err != nil {
+			return err
+		}
+	}
+}
+
+// again is the pause before an expectation that is not met is asked again.
+const again model.Ms = 10
+
+// meets reports whether an expectation is met; if it is not and last says so, that is found.
+func (p *player) meets(s *trace.Step, last bool) (bool, error) {
 	got, err := p.observe()
 	if err != nil {
-		return err
+		return false, err
 	}
 	now := p.st.Now()
 	configOf := func(server string, v *model.Value) (model.ConfigID, model.FpID) {
@@ -228,17 +350,23 @@ func (p *player) expect(s *trace.Step) error {
 		}
 		return cfg.ID, cfg.Fp
 	}
-	for _, mm := range trace.Match(s.Expect, got, configOf, p.lastDials) {
+	host := trace.Match(s.Expect, got, configOf, p.lastDials)
+	want := p.m.Expected()
+	foldOptional(want, got)
+	judge := trace.Match(s.Expect, &want.Snapshot, configOf, p.lastDials)
+	met := len(host)+len(judge) == 0
+	if !met && !last {
+		return false, nil
+	}
+	for _, mm := range host {
 		p.k.take([]model.Violation{{At: now, Invariant: "EXPECT", Sentence: "the host shows what the trace expects",
 			Rules: p.tr.Header.Rules, Detail: fmt.Sprintf("line %d: %s: expected %s, the host shows %s", s.Line, mm.Path, mm.Want, mm.Got)}})
 	}
-	want := p.m.Expected()
-	foldOptional(want, got)
-	for _, mm := range trace.Match(s.Expect, &want.Snapshot, configOf, p.lastDials) {
+	for _, mm := range judge {
 		p.r.Mismatches = append(p.r.Mismatches, fmt.Sprintf("line %d: %s: the trace expects %s, the model says %s", s.Line, mm.Path, mm.Want, mm.Got))
 	}
 	p.lastDials = trace.Since(s.Expect, got, p.lastDials)
-	return nil
+	return met, nil
 }
 
 // foldOptional lets the notices that only the host can know of stand in the model's expectation as the host shows them.

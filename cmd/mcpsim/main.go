@@ -9,12 +9,15 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"mcpsim/sim/real"
 )
 
 // errFinding ends the command with exit 1: something was found and has been printed.
 var errFinding = errors.New("finding")
 
 func main() {
+	real.MayServe() // every server of a real play is this program
 	os.Exit(run(os.Args[1:]))
 }
 

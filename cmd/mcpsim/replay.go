@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sort"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +20,9 @@ import (
 )
 
 type replayFlags struct {
-	verbose, step, oneMode bool
+	verbose, step, oneMode, real bool
+	workers                      int
+	long                         time.Duration
 }
 
 func newReplay() *cobra.Command {
@@ -29,6 +32,8 @@ func newReplay() *cobra.Command {
 		Short: "Play traces on model and host (without arguments: the whole corpus, in both modes)",
 		Long: `Plays each trace in the simulated world. A file is played as its header says; the corpus is
 played in both modes, unless a trace's header says in "modes" why it is about one.
+With -real it is played in the real world instead: a temporary directory, the kernel's file events, the machine's clock,
+processes and HTTP servers. A trace that cannot be is skipped, and the reason is printed.
 With -v every input and event of the history is printed and, after each step, what the model expects and the host shows.`,
 		Example: "  mcpsim replay\n  mcpsim replay failures/inv-1-3f9c.ndjson -v",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -36,12 +41,18 @@ With -v every input and event of the history is printed and, after each step, wh
 			if err != nil {
 				return err
 			}
+			if f.real {
+				return replayReal(cmd.OutOrStdout(), traces, f, len(args) == 0)
+			}
 			return replay(cmd.OutOrStdout(), cmd.InOrStdin(), traces, f, len(args) == 0)
 		},
 	}
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print the history and the state after each step")
 	c.Flags().BoolVar(&f.step, "step", false, "wait for a line on standard input before each step")
 	c.Flags().BoolVar(&f.oneMode, "one-mode", false, "corpus: only in the mode of the header")
+	c.Flags().BoolVar(&f.real, "real", false, "play in the real world, in real time")
+	c.Flags().IntVar(&f.workers, "workers", 0, "real: plays at once (default: four per core, they mostly wait)")
+	c.Flags().DurationVar(&f.long, "long", 20*time.Second, "real: skip what takes longer than this")
 	return c
 }
 
@@ -89,16 +100,10 @@ func replay(w io.Writer, in io.Reader, traces []*trace.Trace, f replayFlags, bot
 	bad := 0
 	plays := 0
 	lines := bufio.NewReader(in)
-	for _, tr := range traces {
-		list := []*trace.Trace{tr}
-		if bothModes && !f.oneMode && tr.Header.Modes == "" {
-			list = append(list, check.OtherMode(tr))
-		}
-		for _, t := range list {
-			plays++
-			if !replayOne(w, lines, p, t, f) {
-				bad++
-			}
+	for _, t := range inModes(traces, bothModes && !f.oneMode) {
+		plays++
+		if !replayOne(w, lines, p, t, f) {
+			bad++
 		}
 	}
 	fmt.Fprintf(w, "%d traces, %d plays, %d failed\n", len(traces), plays, bad)
@@ -106,6 +111,18 @@ func replay(w io.Writer, in io.Reader, traces []*trace.Trace, f replayFlags, bot
 		return errFinding
 	}
 	return nil
+}
+
+// inModes lists what is to be played: each trace as it is and, if both is set, in the other mode too.
+func inModes(traces []*trace.Trace, both bool) []*trace.Trace {
+	var out []*trace.Trace
+	for _, tr := range traces {
+		out = append(out, tr)
+		if both && tr.Header.Modes == "" {
+			out = append(out, check.OtherMode(tr))
+		}
+	}
+	return out
 }
 
 func replayOne(w io.Writer, in *bufio.Reader, p *check.Player, tr *trace.Trace, f replayFlags) bool {
@@ -124,20 +141,21 @@ func replayOne(w io.Writer, in *bufio.Reader, p *check.Player, tr *trace.Trace, 
 		}
 	}
 	r = p.Play(tr, opt)
+	return printed(w, tr, r, f.verbose)
+}
+
+// printed prints what a play came to and reports whether it found nothing.
+func printed(w io.Writer, tr *trace.Trace, r *sim.Result, verbose bool) bool {
 	for _, l := range r.History {
 		fmt.Fprintln(w, l)
 	}
 	if !r.Failed() {
-		if f.verbose {
+		if verbose {
 			fmt.Fprintf(w, "ok      %s\n", tr.Name)
 		}
 		return true
 	}
-	mode := tr.Header.Launch.Mode
-	if mode == "" {
-		mode = "single"
-	}
-	fmt.Fprintf(w, "FAIL    %s (%s mode, step %d): %s\n", tr.Name, mode, r.Step+1, tr.Header.Title)
+	fmt.Fprintf(w, "FAIL    %s (%s mode, step %d): %s\n", tr.Name, modeOf(tr), r.Step+1, tr.Header.Title)
 	if r.Err != nil {
 		fmt.Fprintf(w, "  error   %v\n", r.Err)
 	}
@@ -151,4 +169,11 @@ func replayOne(w io.Writer, in *bufio.Reader, p *check.Player, tr *trace.Trace, 
 		}
 	}
 	return false
+}
+
+func modeOf(tr *trace.Trace) string {
+	if m := tr.Header.Launch.Mode; m != "" {
+		return m
+	}
+	return "single"
 }

@@ -15,7 +15,10 @@ type clock struct {
 // Clock returns a port.Clock whose time begins now and whose timers run on the loop.
 func (l *Loop) Clock() port.Clock { return &clock{loop: l, start: time.Now()} }
 
-func (c *clock) Now() port.Ms { return port.Ms(time.Since(c.start).Milliseconds()) }
+// Now is when the present turn of the loop began; 0 before the first.
+func (c *clock) Now() port.Ms {
+	return port.Ms(max(0, c.loop.turn.Sub(c.start).Milliseconds()))
+}
 
 // AfterFunc: the timer may have fired, and f may be in the loop's queue, when stop is called; so a stopped timer is dead
 // in the closure too. dead is only touched on the loop.

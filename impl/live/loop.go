@@ -1,6 +1,9 @@
 package live
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // Loop runs functions one at a time, in the order they were posted, on one goroutine: the loop the host lives on.
 //
@@ -14,7 +17,12 @@ type Loop struct {
 	wake   chan struct{} // holds one token if the queue may be non-empty
 	done   chan struct{} // closed when the goroutine has ended
 	idle   func()        // runs on the loop when the queue has become empty; nil: nothing
+	turn   time.Time     // when the function that runs began; of the loop
 }
+
+// Turn is when the function that runs began: for the host no time passes in between, so that what it does in one go is one
+// instant. It belongs to the loop.
+func (l *Loop) Turn() time.Time { return l.turn }
 
 // NewLoop starts a loop. Close ends it.
 func NewLoop() *Loop {
@@ -63,6 +71,7 @@ func (l *Loop) run() {
 		l.mu.Unlock()
 		for i, f := range batch {
 			batch[i] = nil // what a function holds may go as soon as it has run
+			l.turn = time.Now()
 			f()
 		}
 		switch {

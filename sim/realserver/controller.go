@@ -24,6 +24,7 @@ type Controller struct {
 	changed    chan struct{}  // closed and replaced at every change
 	onReport   func(Report)
 	bin, exe   string // see Commands
+	marks      int
 	closed     bool
 	work       sync.WaitGroup
 }
@@ -32,6 +33,8 @@ type Controller struct {
 type peer struct {
 	conn  net.Conn
 	start Report
+	mark  int      // the last that it reported back
+	own   []Report // helpers that it has told of
 	send  sync.Mutex
 }
 
@@ -177,6 +180,50 @@ func (c *Controller) Reports() []Report {
 	return append([]Report(nil), c.reports...)
 }
 
+// Processes are the processes that run, as the reports of their starts, helpers included. Whoever has ended by now is left
+// out, though its connection may still stand.
+func (c *Controller) Processes() []Report {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	seen := map[int]bool{}
+	var out []Report
+	add := func(r Report) {
+		if !seen[r.Pid] && runs(r.Pid) {
+			out = append(out, r)
+		}
+		seen[r.Pid] = true
+	}
+	for p := range c.peers {
+		add(p.start)
+		for _, r := range p.own { // they may not have reported yet
+			add(r)
+		}
+	}
+	return out
+}
+
+// Sync returns when every process has done what it was told before, has ended, or ctx has.
+func (c *Controller) Sync(ctx context.Context) error {
+	c.mu.Lock()
+	c.marks++
+	mark := c.marks
+	peers := c.running(func(string) bool { return true })
+	c.mu.Unlock()
+	for _, p := range peers {
+		p.tell(Command{Mark: mark})
+	}
+	return c.Wait(ctx, func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, p := range peers {
+			if c.peers[p] && p.mark < mark {
+				return false
+			}
+		}
+		return true
+	})
+}
+
 // Wait returns when ok is true, which is asked after every report and at every end of a process, or when ctx ends.
 func (c *Controller) Wait(ctx context.Context, ok func() bool) error {
 	for {
@@ -194,6 +241,23 @@ func (c *Controller) Wait(ctx context.Context, ok func() bool) error {
 	}
 }
 
+// hear notes what a process says.
+func (c *Controller) hear(p *peer, r Report) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch r.Event {
+	case "mark":
+		p.mark = max(p.mark, r.Mark)
+		c.note(r)
+		return
+	case "helper":
+		p.own = append(p.own, r)
+	default:
+		r.Pid = p.start.Pid
+	}
+	c.note(r)
+}
+
 // take notes a report.
 func (c *Controller) take(r Report) {
 	c.mu.Lock()
@@ -205,7 +269,9 @@ func (c *Controller) note(r Report) {
 	if r.Event == "start" && !r.Helper {
 		c.started[r.Command]++
 	}
-	c.reports = append(c.reports, r)
+	if r.Event != "mark" {
+		c.reports = append(c.reports, r)
+	}
 	if c.onReport != nil {
 		c.onReport(r)
 	}
@@ -250,8 +316,7 @@ func (c *Controller) attend(conn net.Conn) {
 	for in.Scan() {
 		var r Report
 		if json.Unmarshal(in.Bytes(), &r) == nil {
-			r.Pid = p.start.Pid
-			c.take(r)
+			c.hear(p, r)
 		}
 	}
 	c.mu.Lock()

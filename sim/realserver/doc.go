@@ -12,7 +12,11 @@
 //	server      {"event":"request","method":"tools/list"}
 //	controller  {"list_changed":["tools","prompts"]}
 //	server      {"event":"input_closed"}   {"event":"signal","signal":"terminated"}   {"event":"exit","code":0}
+//	controller  {"mark":3}
+//	server      {"event":"mark","mark":3}                          everything before is done
 //	controller  {"crash":true}
+//
+// MCPSIM_SERVER_CONN is repeated in the report of the start, as the header Mcpsim-Server-Conn is over HTTP.
 //
 // A helper (behaviour "grandchild") is a process of its own in the server's group, reports its start with "helper":true,
 // and holds the server's stdout and stderr open.

@@ -206,7 +206,7 @@ func (h *HTTPServer) begin(ctx context.Context, r *http.Request, transport strin
 	if !first {
 		return
 	}
-	h.engine.report(Report{Event: "start", Command: h.command, Transport: transport})
+	h.engine.report(Report{Event: "start", Command: h.command, Transport: transport, Conn: r.Header.Get(ConnHeader)})
 	b := h.behaviour()
 	pause(ctx, b.delay("start"))
 	switch b = h.behaviour(); b.faultAt("start") {

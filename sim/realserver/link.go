@@ -13,12 +13,16 @@ import (
 const (
 	SocketVariable    = "MCPSIM_SERVER_SOCKET"
 	BehaviourVariable = "MCPSIM_SERVER_BEHAVIOUR"
-	helperVariable    = "MCPSIM_SERVER_HELPER"
+	// ConnVariable and ConnHeader are how whoever starts or asks a server names the connection; its report of the start
+	// repeats it.
+	ConnVariable   = "MCPSIM_SERVER_CONN"
+	ConnHeader     = "Mcpsim-Server-Conn"
+	helperVariable = "MCPSIM_SERVER_HELPER"
 )
 
 // Report is what a server tells its controller.
 type Report struct {
-	Event     string `json:"event"` // start, request, input_closed, signal, exit; gone is the controller's own word for the end
+	Event     string `json:"event"` // start, helper, request, input_closed, signal, exit, mark; gone is the controller's own word for the end
 	Command   string `json:"command,omitempty"`
 	Pid       int    `json:"pid,omitempty"`
 	Ppid      int    `json:"ppid,omitempty"`
@@ -29,6 +33,8 @@ type Report struct {
 	Tool      string `json:"tool,omitempty"`
 	Signal    string `json:"signal,omitempty"`
 	Code      int    `json:"code,omitempty"`
+	Conn      string `json:"conn,omitempty"` // start
+	Mark      int    `json:"mark,omitempty"`
 }
 
 // Command is what a controller tells a server.
@@ -36,6 +42,7 @@ type Command struct {
 	Behaviour   *json.RawMessage `json:"behaviour,omitempty"` // the JSON null: none is listed
 	ListChanged []string         `json:"list_changed,omitempty"`
 	Crash       bool             `json:"crash,omitempty"`
+	Mark        int              `json:"mark,omitempty"` // to be reported back once everything before is done
 }
 
 // link is a server's connection to its controller; without one it does nothing.
@@ -63,7 +70,9 @@ func (l *link) report(r Report) {
 	if l.conn == nil {
 		return
 	}
-	r.Pid = os.Getpid()
+	if r.Pid == 0 {
+		r.Pid = os.Getpid()
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_, _ = l.conn.Write(append(encode(r), '\n')) // a controller that is gone is noticed by next
@@ -81,5 +90,6 @@ func (l *link) next() (c Command, ok bool) {
 // present is a process's report of its start.
 func present(command, transport string, helper bool) Report {
 	pgid, _ := syscall.Getpgid(0)
-	return Report{Event: "start", Command: command, Pid: os.Getpid(), Ppid: os.Getppid(), Pgid: pgid, Transport: transport, Helper: helper}
+	return Report{Event: "start", Command: command, Pid: os.Getpid(), Ppid: os.Getppid(), Pgid: pgid, Transport: transport, Helper: helper,
+		Conn: os.Getenv(ConnVariable)}
 }

@@ -119,6 +119,9 @@ func (s *stdio) obey(c Command) {
 	for _, list := range c.ListChanged {
 		s.announce(list)
 	}
+	if c.Mark != 0 {
+		s.link.report(Report{Event: "mark", Mark: c.Mark})
+	}
 	if c.Crash {
 		s.exit(9)
 	}
@@ -237,6 +240,7 @@ func (s *stdio) spawnHelper(stubborn bool) {
 		fmt.Fprintln(os.Stderr, err)
 		return
 	}
+	s.link.report(Report{Event: "helper", Command: s.command, Pid: cmd.Process.Pid, Helper: true, Conn: os.Getenv(ConnVariable)})
 	go func() { _ = cmd.Wait() }()
 }
 
