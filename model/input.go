@@ -25,7 +25,8 @@ const (
 	InInitialize
 	InRestart // Launch: the process ended and a new one starts with it
 	InShutdown
-	InFault // FaultKind, Ms, Times
+	InFault   // FaultKind, Ms, Times
+	InWitness // Key (an invariant), Server (perhaps), Detail: the world saw the host break a rule that no event shows
 )
 
 // FaultKind names an armed fault (trace step "fault").
@@ -56,4 +57,5 @@ type Input struct {
 	FaultKind FaultKind
 	Times     int
 	Ms        Ms
+	Detail    string
 }

@@ -351,6 +351,9 @@ func (m *Machine) Input(at Ms, in *Input) error {
 		m.sessions, m.mem.Sessions = nil, nil
 		m.eff = nil
 		m.endCalls(func(*call) bool { return true }, "error:session_closed")
+	case InWitness:
+		m.checked(in.Key)
+		m.fail(in.Key, in.Session, in.Server, 0, in.Detail)
 	case InFault:
 		m.faults[in.FaultKind] += max(in.Times, 1)
 		m.faultAny[in.FaultKind] = true

@@ -30,6 +30,7 @@ type Driver struct {
 	extensions                []extension
 	armed                     []trace.Step // faults pass and publish, with how many are left
 	listenerMs, listenerTimes int
+	delivering                bool // the second listener has not returned
 }
 
 // World is what a driver needs of the stage its host is on.
@@ -90,7 +91,7 @@ func (d *Driver) Restart(s *trace.Step, t *model.Table) *model.Launch {
 	l := sim.LaunchOf(&d.launch)
 	t.Relaunch(l)
 	d.sink.Input(d.w.Now(), model.Input{Kind: model.InRestart, Launch: l})
-	d.shown = map[model.SessionID][]event.Question{}
+	d.shown, d.delivering = map[model.SessionID][]event.Question{}, false
 	return l
 }
 
@@ -136,12 +137,19 @@ func (d *Driver) Inject(point string, s port.SessionID, server string) error {
 
 // listen is a second listener beside the host's own; armed, it throws or takes its time (WAT-6).
 func (d *Driver) listen(_ []event.Change, done func(error)) {
+	if d.delivering {
+		d.sink.Input(d.w.Now(), model.Input{Kind: model.InWitness, Key: "INV-10", Detail: "a listener was called again before it had returned (WAT-6)"})
+	}
 	if d.listenerTimes > 0 {
 		d.listenerTimes--
 		if d.listenerMs == 0 {
 			panic("the listener throws")
 		}
-		d.w.After(model.Ms(d.listenerMs), func() { done(nil) })
+		d.delivering = true
+		d.w.After(model.Ms(d.listenerMs), func() {
+			d.delivering = false
+			done(nil)
+		})
 		return
 	}
 	done(nil)
