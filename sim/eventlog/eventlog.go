@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -13,7 +14,7 @@ import (
 // Line is one event as it is written.
 type Line struct {
 	T         model.Ms          `json:"t"`
-	Event     string            `json:"event"`
+	Event     string            `json:"event,omitzero"`
 	Session   string            `json:"session,omitzero"`
 	Sessions  []string          `json:"sessions,omitempty"`
 	Server    string            `json:"server,omitzero"`
@@ -25,13 +26,13 @@ type Line struct {
 	Why       string            `json:"why,omitzero"`
 	Path      string            `json:"path,omitzero"`
 	Keys      []string          `json:"keys,omitempty"`
-	Config    jsontext.Value    `json:"config,omitempty"` // dial, decided: the entry, normalised
+	Config    jsontext.Value    `json:"config,omitzero"` // dial, decided: the entry, normalised
 	Tools     *[]string         `json:"tools,omitempty"`
 	Prompts   *[]string         `json:"prompts,omitempty"`
 	Resources *[]string         `json:"resources,omitempty"`
 	Trust     bool              `json:"trust,omitzero"`
 	Lists     *Lists            `json:"lists,omitempty"`
-	Questions *[]Question       `json:"questions,omitempty"`
+	Questions *[]Question       `json:"questions,omitzero"`
 	Call      string            `json:"call,omitzero"`
 	Tool      string            `json:"tool,omitzero"`
 	Notice    *Notice           `json:"notice,omitempty"`
@@ -55,6 +56,7 @@ type Question struct {
 	Server string         `json:"server"`
 	Config jsontext.Value `json:"config"`
 	Source string         `json:"source"`
+	Text   string         `json:"text,omitzero"` // ask: what a person is shown, for INV-16
 }
 
 // Notice is a notice.
@@ -111,6 +113,14 @@ func FromEvent(at model.Ms, ev *model.Event, t *model.Table) Line {
 	return l
 }
 
+func eventList() string {
+	var names []string
+	for k := model.EvWake; k < model.NumEvents; k++ {
+		names = append(names, k.String())
+	}
+	return strings.Join(names, ", ")
+}
+
 func list(names []string) *[]string {
 	if names == nil {
 		names = []string{}
@@ -129,16 +139,31 @@ func configText(t *model.Table, id model.ConfigID) jsontext.Value {
 func Questions(qs []model.Question, t *model.Table) []Question {
 	out := []Question{}
 	for _, q := range qs {
-		out = append(out, Question{q.Server, configText(t, q.Config), q.Source.String()})
+		out = append(out, Question{q.Server, configText(t, q.Config), q.Source.String(), q.Text})
 	}
 	return out
 }
 
-// Event turns a line back into an event. The error says what is wrong with it.
+// ToEvent turns a line back into an event. The error says what is wrong with it.
 func (l *Line) ToEvent(t *model.Table) (*model.Event, error) {
+	return l.toEvent(func(raw jsontext.Value) (model.ConfigID, *model.Value, error) { return intern(t, raw) })
+}
+
+// interner gives the number of a config as it is written.
+type interner func(jsontext.Value) (model.ConfigID, *model.Value, error)
+
+func intern(t *model.Table, raw jsontext.Value) (model.ConfigID, *model.Value, error) {
+	v, err := trace.ParseValue(raw)
+	if err != nil {
+		return 0, nil, fmt.Errorf("config: %w", err)
+	}
+	return t.Intern(v), v, nil
+}
+
+func (l *Line) toEvent(intern interner) (*model.Event, error) {
 	kind, ok := model.ParseEventKind(l.Event)
 	if !ok {
-		return nil, fmt.Errorf("unknown event %q; `mcpsim rules -events` lists them", l.Event)
+		return nil, fmt.Errorf("there is no event %q; the events are %s", l.Event, eventList())
 	}
 	ev := &model.Event{Kind: kind, Session: model.SessionID(l.Session), Server: l.Server, Conn: model.ConnID(l.Conn), Pass: l.Pass,
 		Outcome: l.Outcome, Why: l.Why, Path: l.Path, Keys: l.Keys, Trust: l.Trust, Call: l.Call, Tool: l.Tool}
@@ -156,11 +181,10 @@ func (l *Line) ToEvent(t *model.Table) (*model.Event, error) {
 		}
 	}
 	if len(l.Config) > 0 {
-		v, err := trace.ParseValue(l.Config)
-		if err != nil {
-			return nil, fmt.Errorf("config: %w", err)
+		var err error
+		if ev.Config, ev.ConfigVal, err = intern(l.Config); err != nil {
+			return nil, err
 		}
-		ev.Config, ev.ConfigVal = t.Intern(v), v
 	}
 	for _, p := range [...]struct {
 		from *[]string
@@ -177,7 +201,7 @@ func (l *Line) ToEvent(t *model.Table) (*model.Event, error) {
 		}
 	}
 	if l.Questions != nil {
-		qs, err := ToQuestions(*l.Questions, t)
+		qs, err := toQuestions(*l.Questions, intern)
 		if err != nil {
 			return nil, err
 		}
@@ -189,19 +213,18 @@ func (l *Line) ToEvent(t *model.Table) (*model.Event, error) {
 	return ev, nil
 }
 
-// ToQuestions reads questions.
-func ToQuestions(qs []Question, t *model.Table) ([]model.Question, error) {
+func toQuestions(qs []Question, intern interner) ([]model.Question, error) {
 	var out []model.Question
 	for _, q := range qs {
-		v, err := trace.ParseValue(q.Config)
+		id, _, err := intern(q.Config)
 		if err != nil {
-			return nil, fmt.Errorf("question %s: config: %w", q.Server, err)
+			return nil, fmt.Errorf("question %s: %w", q.Server, err)
 		}
 		s, ok := ParseScope(q.Source)
 		if !ok {
 			return nil, fmt.Errorf("question %s: unknown source %q", q.Server, q.Source)
 		}
-		out = append(out, model.Question{Server: q.Server, Config: t.Intern(v), Source: s})
+		out = append(out, model.Question{Server: q.Server, Config: id, Source: s, Text: q.Text})
 	}
 	return out, nil
 }

@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,7 +9,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpsim/model"
-	"mcpsim/sim/trace"
 )
 
 // Snapshot is a model.Snapshot as it is written: configs in full, states by name.
@@ -28,6 +28,7 @@ type Session struct {
 	Notices []Notice          `json:"notices,omitempty"`
 	Hint    bool              `json:"hint,omitzero"`
 	Calls   map[string]string `json:"calls,omitempty"`
+	Closed  bool              `json:"closed,omitzero"` // it is gone: only its calls are shown
 }
 
 // Server is one server of a session.
@@ -62,7 +63,7 @@ func FromSnapshot(s *model.Snapshot, t *model.Table) Snapshot {
 	out := Snapshot{Sessions: []Session{}, Dials: counts(s.Host.Dials), Processes: counts(s.Host.Processes)}
 	for i := range s.Sessions {
 		v := &s.Sessions[i]
-		x := Session{ID: string(v.ID), Servers: []Server{}, Ask: Questions(v.Ask, t), Hint: v.Hint}
+		x := Session{ID: string(v.ID), Servers: []Server{}, Ask: Questions(v.Ask, t), Hint: v.Hint, Closed: v.Closed}
 		for _, sv := range v.Servers {
 			x.Servers = append(x.Servers, Server{sv.Name, sv.States.String(), sv.Tools, sv.Prompts, sv.Resources, sv.Text, sv.Error, sv.File, sv.Shadows})
 		}
@@ -108,9 +109,13 @@ func counts(list []model.Count) map[string]int {
 
 // ToSnapshot reads a snapshot; t interns its configs.
 func (s *Snapshot) ToSnapshot(t *model.Table) (model.Snapshot, error) {
+	return s.toSnapshot(t, func(raw jsontext.Value) (model.ConfigID, *model.Value, error) { return intern(t, raw) })
+}
+
+func (s *Snapshot) toSnapshot(t *model.Table, intern interner) (model.Snapshot, error) {
 	var out model.Snapshot
 	for _, x := range s.Sessions {
-		v := model.SessionView{ID: model.SessionID(x.ID), Hint: x.Hint}
+		v := model.SessionView{ID: model.SessionID(x.ID), Hint: x.Hint, Closed: x.Closed}
 		for _, sv := range x.Servers {
 			state, ok := model.ParseState(sv.State)
 			if !ok {
@@ -119,7 +124,7 @@ func (s *Snapshot) ToSnapshot(t *model.Table) (model.Snapshot, error) {
 			v.Servers = append(v.Servers, model.ServerView{Name: sv.Name, States: state, Tools: sv.Tools, Prompts: sv.Prompts,
 				Resources: sv.Resources, Text: sv.Text, Error: sv.Error, File: sv.File, Shadows: sv.Shadows})
 		}
-		qs, err := ToQuestions(x.Ask, t)
+		qs, err := toQuestions(x.Ask, intern)
 		if err != nil {
 			return out, err
 		}
@@ -134,9 +139,9 @@ func (s *Snapshot) ToSnapshot(t *model.Table) (model.Snapshot, error) {
 	}
 	for _, p := range s.Pool {
 		y := model.PoolView{Server: p.Server}
-		v, err := trace.ParseValue(p.Config)
+		_, v, err := intern(p.Config)
 		if err != nil {
-			return out, fmt.Errorf("pool: %s: config: %w", p.Server, err)
+			return out, fmt.Errorf("pool: %s: %w", p.Server, err)
 		}
 		if c, _ := t.Entry(p.Server, v, true); c != nil {
 			y.Config = c.Fp
@@ -146,12 +151,15 @@ func (s *Snapshot) ToSnapshot(t *model.Table) (model.Snapshot, error) {
 		}
 		out.Host.Pool = append(out.Host.Pool, y)
 	}
+	slices.SortStableFunc(out.Host.Pool, func(a, b model.PoolView) int {
+		return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.Config, b.Config))
+	})
 	for _, r := range s.Records {
-		v, err := trace.ParseValue(r.Config)
+		id, _, err := intern(r.Config)
 		if err != nil {
-			return out, fmt.Errorf("records: %s: config: %w", r.Server, err)
+			return out, fmt.Errorf("records: %s: %w", r.Server, err)
 		}
-		out.Host.Records = append(out.Host.Records, model.RecordView{Server: r.Server, Config: t.Intern(v), Approved: r.Approved})
+		out.Host.Records = append(out.Host.Records, model.RecordView{Server: r.Server, Config: id, Approved: r.Approved})
 	}
 	for _, name := range sortedKeys(s.Dials) {
 		out.Host.Dials = append(out.Host.Dials, model.Count{Server: name, N: s.Dials[name]})

@@ -1,0 +1,291 @@
+// Package judge holds a recorded log against the model without running anything: whose host wrote it does not matter. What
+// the log lacks makes checks impossible; they are counted, and none of them is passed over or becomes a finding.
+//
+//	judge.go    a log, line by line, into a model.Machine
+//	lacks.go    what cannot be decided without which events
+//	start.go    what a header says of the start
+//	record.go   a trace played in the simulated world, as a log
+package judge
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"mcpsim/model"
+	"mcpsim/sim"
+	"mcpsim/sim/eventlog"
+	"mcpsim/sim/trace"
+)
+
+// Finding is one broken rule and the line at which it showed.
+type Finding struct {
+	Line int
+	model.Violation
+}
+
+// Unchecked is an invariant that could not be checked, or not in every way.
+type Unchecked struct {
+	Invariant string
+	Count     int      // evaluations, or answers, that nothing can be concluded from
+	All       bool     // nothing of it was checked
+	Lacks     []string // events, or parts of a snapshot, that the log lacks
+}
+
+// Report is what a log came to.
+type Report struct {
+	Log, Host              string
+	Lines                  int
+	Inputs, Events, Shown  int
+	Checks                 map[string]int
+	Findings               []Finding
+	Unchecked              []Unchecked // in order of invariant
+	Lacks                  []string    // kinds of event that the log does not have
+	Pool, Calls, Decisions bool
+}
+
+// Judge is the model with a log before it.
+type Judge struct {
+	r      *eventlog.Reader
+	m      *model.Machine
+	lacks  map[string]bool // kinds of event
+	hides  map[string]bool // parts of a snapshot
+	report Report
+	undone map[string]*Unchecked
+
+	booting  bool // no load will say what was read at the start
+	bootedAt model.Ms
+	changed  bool // a source has changed, and no load says when that was read
+	failed   bool // a pass was made to fail
+	want     *model.Expectation
+}
+
+// Options change how a log is judged.
+type Options struct {
+	SlackMs *model.Ms // instead of what the log says
+}
+
+// New reads the first line of a log. Kinds of event that the header does not list count as written; see Lack.
+func New(name string, first []byte, opt Options) (*Judge, error) {
+	r, err := eventlog.NewReader(name, first)
+	if err != nil {
+		return nil, err
+	}
+	j := &Judge{r: r, lacks: map[string]bool{}, hides: map[string]bool{}, undone: map[string]*Unchecked{}}
+	j.report.Log, j.report.Host, j.report.Lines = name, r.About.Host, 1
+	if list := r.About.Events; list != nil {
+		for k := model.EvWake; k < model.NumEvents; k++ {
+			if !slices.Contains(*list, k.String()) {
+				j.Lack(k.String())
+			}
+		}
+	}
+	if list := r.About.Shows; list != nil {
+		for _, part := range eventlog.Shows {
+			j.hides[part] = !slices.Contains(*list, part)
+		}
+	}
+	slack := r.About.Slack()
+	if opt.SlackMs != nil {
+		slack = *opt.SlackMs
+	}
+	h := sim.Resolve.Header(&r.Header)
+	l := sim.LaunchOf(&h.Launch)
+	r.Begin(l)
+	j.m = model.NewMachine(r.Table, model.Options{Slack: slack, Loose: r.About.Woken != nil && !*r.About.Woken})
+	j.launched(l)
+	j.lay(h)
+	return j, nil
+}
+
+// Lack says that the log holds no event of this kind because its host writes none.
+func (j *Judge) Lack(kind string) { j.lacks[kind] = true }
+
+// Log judges a whole log. What its header does not say of the host's events is taken from the log: a kind that occurs
+// nowhere is not written.
+func Log(name string, data []byte, opt Options) (*Report, error) {
+	first, rest, _ := bytes.Cut(data, []byte("\n"))
+	if len(bytes.TrimSpace(first)) == 0 {
+		return nil, &trace.Error{File: name, Line: 1, Col: 1, Msg: `the log is empty; it begins with a header such as {"mcpsim":1,"log":{"version":1},"launch":{}}`}
+	}
+	found := scan(rest)
+	about := found.about(first)
+	j, err := New(name, first, opt)
+	if err != nil {
+		return nil, err
+	}
+	if about.Events == nil {
+		for k := model.EvWake; k < model.NumEvents; k++ {
+			if !found.kinds[k.String()] {
+				j.Lack(k.String())
+			}
+		}
+	}
+	if about.Shows == nil {
+		for _, part := range eventlog.Shows {
+			j.hides[part] = found.snapshots && !found.parts[part]
+		}
+	}
+	if about.Woken == nil && !found.woken {
+		j.m = model.NewMachine(j.r.Table, model.Options{Slack: slackOf(j, opt), Loose: true})
+		j.lay(sim.Resolve.Header(&j.r.Header))
+	}
+	for len(rest) > 0 {
+		var line []byte
+		line, rest, _ = bytes.Cut(rest, []byte("\n"))
+		if err := j.Line(line); err != nil {
+			return nil, err
+		}
+	}
+	return j.Report(), nil
+}
+
+func slackOf(j *Judge, opt Options) model.Ms {
+	if opt.SlackMs != nil {
+		return *opt.SlackMs
+	}
+	return j.r.About.Slack()
+}
+
+// Line judges the next line.
+func (j *Judge) Line(text []byte) (err error) {
+	it, err := j.r.Line(text)
+	if err != nil || it == nil {
+		return err
+	}
+	j.report.Lines = j.r.Number()
+	defer func() {
+		if e := recover(); e != nil {
+			err = &trace.Error{File: j.r.Name, Line: j.r.Number(), Col: 1, Msg: fmt.Sprintf("the model cannot go on from here: %v; this line says what cannot be at this point", e)}
+		}
+	}()
+	return j.take(it)
+}
+
+func (j *Judge) take(it *eventlog.Item) error {
+	j.boot(it)
+	switch {
+	case it.Input != nil:
+		j.report.Inputs++
+		return j.input(it.T, it.Input)
+	case it.Event != nil:
+		j.report.Events++
+		j.found(observed, j.observe(it.T, it.Event))
+	case it.Settled != nil && *it.Settled:
+		j.report.Shown++
+		j.settled(it.T, it.Snapshot)
+	case it.Settled != nil:
+		if !j.m.Stuck() {
+			j.found(compared, []model.Violation{{At: it.T, Invariant: "LIVE-3", Sentence: "the host settles within 10 minutes", Rules: []string{"D-6"},
+				Detail: "not settled within 10 minutes"}})
+		}
+	case it.Passed:
+		j.found(observed, j.m.Advance(it.T))
+	}
+	return nil
+}
+
+func (j *Judge) input(at model.Ms, in *model.Input) error {
+	if err := j.m.Input(at, in); err != nil {
+		return &trace.Error{File: j.r.Name, Line: j.r.Number(), Col: 1, Msg: err.Error()}
+	}
+	switch in.Kind {
+	case model.InFile, model.InTrust:
+		j.changed = j.changed || !j.booting
+	case model.InRecords:
+		j.changed = j.changed || !j.booting && in.On
+	case model.InFault:
+		j.failed = j.failed || in.FaultKind == "pass" || in.FaultKind == "publish"
+	case model.InDecide:
+		j.report.Decisions = true
+	case model.InCall:
+		j.report.Calls = true
+	case model.InRestart:
+		j.launched(in.Launch)
+	}
+	return nil
+}
+
+func (j *Judge) launched(l *model.Launch) {
+	j.report.Pool = j.report.Pool || l.Mode == model.Pool
+	j.booting, j.changed = true, false
+}
+
+// boot says for a host that writes no loads what it read at the start: what was there.
+func (j *Judge) boot(it *eventlog.Item) {
+	if !j.booting || it.Input != nil && it.Input.Kind != model.InReload {
+		return
+	}
+	j.booting = false
+	if !j.lacks["load"] {
+		return
+	}
+	for s := model.Defaults; s < model.NumScopes; s++ {
+		j.m.Observe(it.T, &model.Event{Kind: model.EvLoad, Scope: s, Why: "start"})
+	}
+}
+
+// observe adds what follows from an event and that the log does not have.
+func (j *Judge) observe(at model.Ms, ev *model.Event) []model.Violation {
+	if ev.Kind == model.EvPublished && j.lacks["dialed"] { // nothing is published before its discovery is complete
+		j.m.Observe(at, &model.Event{Kind: model.EvDialed, Conn: ev.Conn, Server: ev.Server})
+	}
+	return j.m.Observe(at, ev)
+}
+
+func (j *Judge) settled(at model.Ms, got *model.Snapshot) {
+	want, bad := j.m.Settled(at)
+	j.want = want
+	j.found(settled, bad)
+	j.hide(want, got)
+	j.found(compared, sim.Compare(at, want, got))
+}
+
+// found sorts violations into findings and what cannot be decided.
+func (j *Judge) found(from source, list []model.Violation) {
+	for i := range list {
+		v := &list[i]
+		if lack := j.undecidable(v, from); lack != "" {
+			j.unchecked(v.Invariant, lack, 1)
+			continue
+		}
+		j.report.Findings = append(j.report.Findings, Finding{j.r.Number(), *v})
+	}
+}
+
+func (j *Judge) unchecked(invariant, lack string, n int) {
+	u := j.undone[invariant]
+	if u == nil {
+		u = &Unchecked{Invariant: invariant}
+		j.undone[invariant] = u
+	}
+	u.Count += n
+	if !slices.Contains(u.Lacks, lack) {
+		u.Lacks = append(u.Lacks, lack)
+	}
+}
+
+// Findings are those so far, in order.
+func (j *Judge) Findings() []Finding { return j.report.Findings }
+
+// Report sums up.
+func (j *Judge) Report() *Report {
+	r := &j.report
+	r.Checks = map[string]int{}
+	for id, n := range j.m.Checks {
+		r.Checks[id] = n
+	}
+	for k := model.EvWake; k < model.NumEvents; k++ {
+		if j.lacks[k.String()] {
+			r.Lacks = append(r.Lacks, k.String())
+			j.sumUp(k.String(), r.Checks)
+		}
+	}
+	for _, inv := range model.Invariants {
+		if u := j.undone[inv.ID]; u != nil {
+			u.All = r.Checks[inv.ID] == 0
+			r.Unchecked = append(r.Unchecked, *u)
+		}
+	}
+	return r
+}
