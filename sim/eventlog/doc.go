@@ -54,6 +54,7 @@
 //	restart        launch   the process ended, another began; the whole launch
 //	shutdown
 //	fault          fault [times] [ms]   the world breaks something: pass publish listener watch overflow enospc eio lock disk
+//	witness        invariant detail [session] [server]   the world saw the host break a rule that no event shows
 //
 // # Events: what the host did
 //

@@ -15,6 +15,7 @@ import (
 type Line struct {
 	T         model.Ms          `json:"t"`
 	Event     string            `json:"event,omitzero"`
+	Input     string            `json:"input,omitzero"` // of a log's Entry: never with Event
 	Session   string            `json:"session,omitzero"`
 	Sessions  []string          `json:"sessions,omitempty"`
 	Server    string            `json:"server,omitzero"`

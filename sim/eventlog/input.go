@@ -16,7 +16,6 @@ import (
 // Entry is any line of a log but the first; the package comment says which keys go together.
 type Entry struct {
 	Line
-	Input     string            `json:"input,omitzero"`
 	Mask      map[string]string `json:"mask,omitempty"` // what masked values with a variable expand to, from this line on
 	Settled   *bool             `json:"settled,omitempty"`
 	Passed    bool              `json:"passed,omitzero"`
@@ -39,6 +38,8 @@ type Entry struct {
 	On        *bool             `json:"on,omitempty"`
 	Launch    jsontext.Value    `json:"launch,omitzero"`
 	Fault     string            `json:"fault,omitzero"`
+	Invariant string            `json:"invariant,omitzero"`
+	Detail    string            `json:"detail,omitzero"`
 	Times     int               `json:"times,omitzero"`
 	Ms        model.Ms          `json:"ms,omitzero"`
 }
@@ -61,7 +62,7 @@ var inputNames = [...]string{model.InFile: "file", model.InRecords: "records", m
 	model.InListChanged: "list_changed", model.InCrash: "crash", model.InCall: "call", model.InRuntimeAdd: "runtime_add",
 	model.InRuntimeRemove: "runtime_remove", model.InExtension: "extension", model.InOpen: "open", model.InClose: "close",
 	model.InTrust: "trust", model.InInitialize: "initialize", model.InRestart: "restart", model.InShutdown: "shutdown",
-	model.InFault: "fault"}
+	model.InFault: "fault", model.InWitness: "witness"}
 
 // InputName is an input's name in logs, empty if there is none.
 func InputName(k model.InputKind) string {
@@ -86,7 +87,7 @@ var stateNames = [...]string{model.Missing: "missing", model.Good: "good", model
 
 // FromInput returns the line of an input. Configs are written out from the table.
 func FromInput(at model.Ms, in *model.Input, t *model.Table) Entry {
-	e := Entry{Line: Line{T: at}, Input: InputName(in.Kind)}
+	e := Entry{Line: Line{T: at, Input: InputName(in.Kind)}}
 	switch in.Kind {
 	case model.InFile, model.InRead:
 		e.Scope = in.Scope.String()
@@ -129,6 +130,8 @@ func FromInput(at model.Ms, in *model.Input, t *model.Table) Entry {
 		e.Launch = launchText(in.Launch)
 	case model.InFault:
 		e.Fault, e.Times, e.Ms = string(in.FaultKind), in.Times, in.Ms
+	case model.InWitness:
+		e.Invariant, e.Session, e.Server, e.Detail = in.Key, string(in.Session), in.Server, in.Detail
 	}
 	return e
 }
@@ -251,6 +254,7 @@ var needs = map[string][]string{
 	"> decide": {"session", "server", "config", "approve"}, "> reload": {"session"}, "> server": {"key"}, "> call": {"session", "call"},
 	"> runtime_add": {"session", "server", "entry"}, "> runtime_remove": {"session", "server"}, "> extension": {"name"}, "> open": {"session"},
 	"> close": {"session"}, "> trust": {"on"}, "> restart": {"launch"}, "> fault": {"fault"},
+	"> witness": {"invariant", "detail"},
 }
 
 func (e *Entry) has(key string) bool {
@@ -295,6 +299,10 @@ func (e *Entry) has(key string) bool {
 		return len(e.Launch) > 0
 	case "fault":
 		return e.Fault != ""
+	case "invariant":
+		return e.Invariant != ""
+	case "detail":
+		return e.Detail != ""
 	}
 	panic("eventlog: no key " + key)
 }
@@ -359,6 +367,13 @@ func (e *Entry) check() error {
 		if e.Key == "" && e.Server == "" {
 			return fmt.Errorf(`%s needs the key "key", or "server"`, e.Input)
 		}
+	case "> witness":
+		for _, inv := range model.Invariants {
+			if inv.ID == e.Invariant {
+				return nil
+			}
+		}
+		return fmt.Errorf("witness: there is no invariant %q; `mcpsim rules` lists them", e.Invariant)
 	case "snapshot":
 		if e.Snapshot == nil && (e.Settled == nil || *e.Settled) {
 			return errors.New(`"settled":true needs the key "snapshot": what the host shows`)

@@ -519,6 +519,8 @@ func (m *masker) input(in *model.Input) []model.Input {
 		if in.Entry != nil {
 			x.Entry = m.entry(in.Server, in.Entry)
 		}
+	case model.InWitness:
+		x.Detail = scrub(in.Detail, m.secrets, m.arguments)
 	case model.InExtension, model.InOpen:
 		x.Servers = m.entries(in.Servers)
 	case model.InRestart:

@@ -65,9 +65,9 @@ type known struct {
 	v  *model.Value
 }
 
-// NewReader reads the header, the first line of a log. Errors are of type *trace.Error.
-func NewReader(name string, first []byte) (*Reader, error) {
-	r := &Reader{Name: name, n: 1, values: map[string]*model.Value{}, configs: map[string]known{}}
+// NewReader reads the header, the first line of a log; number is its line in the file. Errors are of type *trace.Error.
+func NewReader(name string, number int, first []byte) (*Reader, error) {
+	r := &Reader{Name: name, n: number, values: map[string]*model.Value{}, configs: map[string]known{}}
 	first = bytes.TrimPrefix(first, []byte("\xEF\xBB\xBF"))
 	rest, about, err := splitHeader(first)
 	if err != nil {
@@ -82,11 +82,7 @@ func NewReader(name string, first []byte) (*Reader, error) {
 		}
 	}
 	if r.Header, err = trace.ParseHeader(name, rest); err != nil {
-		var e *trace.Error
-		if errors.As(err, &e) && len(about) > 0 {
-			return nil, r.fail(nil, errors.New(e.Msg)) // the column counts without "log"
-		}
-		return nil, err
+		return nil, r.fail(nil, bare(err)) // its place counts without "log"
 	}
 	return r, nil
 }
@@ -243,7 +239,7 @@ func (r *Reader) Line(text []byte) (*Item, error) {
 	return it, nil
 }
 
-// Number is the number of the last line that was read, 1-based.
+// Number is the number of the last line that was read, in its file.
 func (r *Reader) Number() int { return r.n }
 
 func (r *Reader) item(e *Entry) (*Item, error) {
@@ -392,6 +388,8 @@ func (r *Reader) input(e *Entry) (*model.Input, error) {
 		if len(e.Behaviour) > 0 {
 			in.Behaviour, err = parseBehaviour(e.Behaviour)
 		}
+	case model.InWitness:
+		in.Key, in.Detail = e.Invariant, e.Detail
 	case model.InRuntimeAdd:
 		in.Entry, err = r.value(e.Entry)
 	case model.InExtension:

@@ -10,6 +10,7 @@ package judge
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"mcpsim/model"
@@ -35,7 +36,7 @@ type Unchecked struct {
 // Report is what a log came to.
 type Report struct {
 	Log, Host              string
-	Lines                  int
+	First, Lines           int // where it begins in its file, and how many lines it has
 	Inputs, Events, Shown  int
 	Checks                 map[string]int
 	Findings               []Finding
@@ -58,21 +59,24 @@ type Judge struct {
 	changed  bool // a source has changed, and no load says when that was read
 	failed   bool // a pass was made to fail
 	want     *model.Expectation
+	t        model.Ms
 }
 
 // Options change how a log is judged.
 type Options struct {
 	SlackMs *model.Ms // instead of what the log says
+
+	at int // the log's first line in its file
 }
 
 // New reads the first line of a log. Kinds of event that the header does not list count as written; see Lack.
 func New(name string, first []byte, opt Options) (*Judge, error) {
-	r, err := eventlog.NewReader(name, first)
+	r, err := eventlog.NewReader(name, max(opt.at, 1), first)
 	if err != nil {
 		return nil, err
 	}
 	j := &Judge{r: r, lacks: map[string]bool{}, hides: map[string]bool{}, undone: map[string]*Unchecked{}}
-	j.report.Log, j.report.Host, j.report.Lines = name, r.About.Host, 1
+	j.report.Log, j.report.Host, j.report.First, j.report.Lines = name, r.About.Host, r.Number(), 1
 	if list := r.About.Events; list != nil {
 		for k := model.EvWake; k < model.NumEvents; k++ {
 			if !slices.Contains(*list, k.String()) {
@@ -101,12 +105,41 @@ func New(name string, first []byte, opt Options) (*Judge, error) {
 // Lack says that the log holds no event of this kind because its host writes none.
 func (j *Judge) Lack(kind string) { j.lacks[kind] = true }
 
+// header is how a log begins.
+var header = regexp.MustCompile(`(?m)^[ \t]*\{[ \t]*"mcpsim"[ \t]*:`)
+
+// Logs judges each log of a text, one after the other; a line that begins with the key "mcpsim" begins one. It stops at the
+// first that is malformed.
+func Logs(name string, data []byte, opt Options) ([]*Report, error) {
+	var out []*Report
+	line := 1
+	for begin := 0; begin < len(data) || begin == 0; {
+		end := len(data)
+		if nl := bytes.IndexByte(data[begin:], '\n'); nl >= 0 {
+			if at := header.FindIndex(data[begin+nl+1:]); at != nil {
+				end = begin + nl + 1 + at[0]
+			}
+		}
+		opt.at = line
+		rep, err := Log(name, data[begin:end], opt)
+		if err != nil {
+			return out, err
+		}
+		out = append(out, rep)
+		line += bytes.Count(data[begin:end], []byte("\n"))
+		if begin = end; end == 0 {
+			break
+		}
+	}
+	return out, nil
+}
+
 // Log judges a whole log. What its header does not say of the host's events is taken from the log: a kind that occurs
 // nowhere is not written.
 func Log(name string, data []byte, opt Options) (*Report, error) {
 	first, rest, _ := bytes.Cut(data, []byte("\n"))
 	if len(bytes.TrimSpace(first)) == 0 {
-		return nil, &trace.Error{File: name, Line: 1, Col: 1, Msg: `the log is empty; it begins with a header such as {"mcpsim":1,"log":{"version":1},"launch":{}}`}
+		return nil, &trace.Error{File: name, Line: max(opt.at, 1), Col: 1, Msg: `the log is empty; it begins with a header such as {"mcpsim":1,"log":{"version":1},"launch":{}}`}
 	}
 	found := scan(rest)
 	about := found.about(first)
@@ -153,7 +186,7 @@ func (j *Judge) Line(text []byte) (err error) {
 	if err != nil || it == nil {
 		return err
 	}
-	j.report.Lines = j.r.Number()
+	j.report.Lines = j.r.Number() - j.report.First + 1
 	defer func() {
 		if e := recover(); e != nil {
 			err = &trace.Error{File: j.r.Name, Line: j.r.Number(), Col: 1, Msg: fmt.Sprintf("the model cannot go on from here: %v; this line says what cannot be at this point", e)}
@@ -164,6 +197,7 @@ func (j *Judge) Line(text []byte) (err error) {
 
 func (j *Judge) take(it *eventlog.Item) error {
 	j.boot(it)
+	j.t = it.T
 	switch {
 	case it.Input != nil:
 		j.report.Inputs++
@@ -271,6 +305,7 @@ func (j *Judge) Findings() []Finding { return j.report.Findings }
 // Report sums up.
 func (j *Judge) Report() *Report {
 	r := &j.report
+	j.found(observed, j.m.Observe(j.t, &model.Event{})) // what an input at the end has left
 	r.Checks = map[string]int{}
 	for id, n := range j.m.Checks {
 		r.Checks[id] = n
