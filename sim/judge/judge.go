@@ -268,6 +268,7 @@ func (j *Judge) observe(at model.Ms, ev *model.Event) []model.Violation {
 }
 
 func (j *Judge) settled(at model.Ms, got *model.Snapshot) {
+	j.found(observed, j.m.Advance(at)) // silence first: Settled has its own findings
 	want, bad := j.m.Settled(at)
 	j.want = want
 	j.found(settled, bad)

@@ -79,6 +79,30 @@ var holes = map[string][]hole{
 	"updated":     {{"INV-18", "REC-10", observed, nil}},
 }
 
+// ofConnections are the kinds that say what became of a connection.
+var ofConnections = []string{"dialed", "dial_failed", "published", "purged", "closing", "closed", "acquired", "released", "drain_start", "drain_end"}
+
+// apart reports that a violation does not rest on what became of connections: what is shown of a server that is held back
+// follows from the files and records, and what was published was live.
+func (j *Judge) apart(v *model.Violation, from source) bool {
+	if from == observed {
+		return v.Conn != 0 && slices.Contains(v.Rules, "REC-11")
+	}
+	const held = model.StateHeldDisabled | model.StateHeldNotAllowed | model.StateHeldExcluded | model.StateHeldPending | model.StateHeldRejected | model.StateHeldUntrusted
+	if from != compared || j.want == nil {
+		return false
+	}
+	for i := range j.want.Sessions {
+		s := &j.want.Sessions[i]
+		for k := range s.Servers {
+			if x := &s.Servers[k]; s.ID == v.Session && x.Name == v.Server {
+				return x.States&held != 0 && x.States&^held == 0
+			}
+		}
+	}
+	return false
+}
+
 // onlyPool are the kinds that a host in single mode has nothing to write of.
 var onlyPool = []string{"drain_start", "drain_end"}
 
@@ -89,7 +113,7 @@ func (h *hole) covers(j *Judge, v *model.Violation, from source) bool {
 // undecidable names the kind of event without which a violation is none.
 func (j *Judge) undecidable(v *model.Violation, from source) string {
 	for k := model.EvWake; k < model.NumEvents && len(j.lacks) > 0; k++ {
-		if !j.lacks[k.String()] {
+		if !j.lacks[k.String()] || slices.Contains(ofConnections, k.String()) && j.apart(v, from) {
 			continue
 		}
 		for i := range holes[k.String()] {
