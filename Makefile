@@ -19,8 +19,11 @@ race: ## the tests of what is concurrent, under the race detector
 mutants: ## break the code on purpose, every way we know; fails on a survivor
 	go test ./properties/mutants -run TestMutants -mutants=all -timeout 60m -v
 
-bench: ## the benchmarks (their comments state the bars)
-	go test ./impl/... ./model ./sim/... ./properties -run '^$$' -bench . -benchtime 1s
+bench: ## the bars of the design, bar and figure side by side (some minutes)
+	go test ./properties -run '^$$' -bench Bars -benchtime 1x -timeout 60m
+
+microbench: ## the benchmarks of single packages
+	go test ./impl/... ./model ./sim/... -run '^$$' -bench . -benchtime 1s
 
 generate: ## rewrite the generated files (coverage table, schema)
 	go generate ./...
@@ -28,4 +31,4 @@ generate: ## rewrite the generated files (coverage table, schema)
 fmt: ## format
 	gofmt -w .
 
-.PHONY: help check replay test race mutants bench generate fmt
+.PHONY: help check replay test race mutants bench microbench generate fmt
