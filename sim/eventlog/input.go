@@ -93,7 +93,7 @@ func FromInput(at model.Ms, in *model.Input, t *model.Table) Entry {
 		e.Scope = in.Scope.String()
 		e.content(&in.Content)
 	case model.InRecords:
-		e.content(&model.Content{State: in.Content.State, LinkText: in.Content.LinkText}) // its text is the host's own
+		e.content(&model.Content{State: in.Content.State, LinkText: in.Content.LinkText})
 		for _, name := range sortedKeys(in.Records) {
 			r := in.Records[name]
 			e.Records = append(e.Records, Record{name, configText(t, r.Config), r.Approved})
@@ -138,7 +138,7 @@ func FromInput(at model.Ms, in *model.Input, t *model.Table) Entry {
 
 func (e *Entry) content(c *model.Content) {
 	e.State, e.LinkText = stateNames[c.State], c.LinkText
-	if c.State == model.Good && c.Value != nil {
+	if c.State == model.Good && c.Value != nil && e.Scope != "approvals" { // whose text is the host's own
 		e.Content = valueText(c.Value)
 	}
 }

@@ -141,8 +141,10 @@ func Log(name string, data []byte, opt Options) (*Report, error) {
 	if len(bytes.TrimSpace(first)) == 0 {
 		return nil, &trace.Error{File: name, Line: max(opt.at, 1), Col: 1, Msg: `the log is empty; it begins with a header such as {"mcpsim":1,"log":{"version":1},"launch":{}}`}
 	}
-	found := scan(rest)
-	about := found.about(first)
+	about, found := aboutOf(first), &occurring{}
+	if about.Events == nil || about.Shows == nil || about.Woken == nil {
+		found = scan(rest)
+	}
 	j, err := New(name, first, opt)
 	if err != nil {
 		return nil, err

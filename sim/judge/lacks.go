@@ -231,8 +231,8 @@ type occurring struct {
 
 var anyText = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
-// about reads what a header says of its log; nothing if it is broken, which New says better.
-func (o *occurring) about(first []byte) (a eventlog.About) {
+// aboutOf reads what a header says of its log; nothing if it is broken, which New says better.
+func aboutOf(first []byte) eventlog.About {
 	var h struct {
 		Log eventlog.About `json:"log"`
 	}

@@ -3,6 +3,7 @@ package judge
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -299,8 +300,20 @@ func TestMalformedLogs(t *testing.T) {
 	}
 }
 
-// FuzzLog: no text makes the judge crash.
-func FuzzLog(f *testing.F) {
-	f.Add([]byte(strings.Join(logOf(f, gated), "")))
-	f.Fuzz(func(t *testing.T, data []byte) { _, _ = Logs("fuzz", data, Options{}) })
+// FuzzLine: no line in the middle of a log makes the judge crash.
+func FuzzLine(f *testing.F) {
+	lines := logOf(f, gated)
+	at := line(f, lines, 0, `"event":"decided"`)
+	for i, l := range lines {
+		if i == 0 || i%9 == 0 {
+			f.Add([]byte(l))
+		}
+	}
+	before, after := []byte(strings.Join(lines[:at], "")), []byte("\n"+strings.Join(lines[at:at+9], ""))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		_, err := Logs("fuzz", slices.Concat(before, data, after), Options{})
+		if err != nil && strings.Contains(err.Error(), "cannot go on from here") {
+			t.Log(err) // said, and no crash
+		}
+	})
 }
