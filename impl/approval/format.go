@@ -262,9 +262,9 @@ func str(raw jsontext.Value) string {
 	return string(b)
 }
 
-// members are those of an object that is known to be valid JSON; of a duplicate key the last.
+// members are those of an object that is known to be valid JSON; of a duplicate key the last. They share its memory.
 func members(object jsontext.Value) []rawMember {
-	d := jsontext.NewDecoder(bytes.NewReader(object), jsontext.AllowDuplicateNames(true))
+	d := jsontext.NewDecoder(bytes.NewBuffer(object), jsontext.AllowDuplicateNames(true))
 	var out []rawMember
 	if _, err := d.ReadToken(); err != nil {
 		return nil
@@ -280,12 +280,14 @@ func members(object jsontext.Value) []rawMember {
 		if err != nil {
 			return out
 		}
+		end := d.InputOffset()
+		raw = object[end-int64(len(raw)) : end : end]
 		if i, known := index[name]; known {
-			out[i].raw = raw.Clone()
+			out[i].raw = raw
 			continue
 		}
 		index[name] = len(out)
-		out = append(out, rawMember{name, raw.Clone()})
+		out = append(out, rawMember{name, raw})
 	}
 	return out
 }

@@ -25,15 +25,22 @@ func (x *Translator) Record(cache *config.Cache, root, server string, v *model.V
 // Records reads an approvals file as the host's format has it; c is what the bytes denote.
 func (x *Translator) Records(root string, data []byte, c model.Content) (model.Content, map[string]model.Record) {
 	out := map[string]model.Record{}
-	lines, err := approval.Decode(data)
-	if err != nil {
+	d, known := x.files[string(data)]
+	if !known {
+		if len(x.files) > 256 {
+			clear(x.files)
+		}
+		d.lines, d.err = approval.Decode(data)
+		x.files[string(data)] = d
+	}
+	if d.err != nil {
 		if c.State == model.Good {
 			c.State = model.Unparsable // JSON, but no approvals
 		}
 		return c, out
 	}
 	c.State = model.Good
-	for _, l := range lines {
+	for _, l := range d.lines {
 		if l.Root == root {
 			out[l.Server] = model.Record{Config: x.hash(l.Hash), Approved: l.Approved}
 		}

@@ -5,6 +5,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"path"
 	"strings"
 
 	"mcpsim/impl"
@@ -42,12 +43,19 @@ type FakeStage struct {
 	err      error
 	cache    *config.Cache // of this stage and its host: a cache belongs to one goroutine
 	byWorld  bool          // the approvals file is being changed by another process
+	ways     [model.NumScopes]way
 }
 
 type raw struct {
 	state fakefs.RawState
 	data  []byte
 	told  bool
+}
+
+// way is the names on the way to a source, links included; it is looked up again once something was written.
+type way struct {
+	known bool
+	steps []fakefs.Step
 }
 
 type ioFault struct {
@@ -212,10 +220,29 @@ func (st *FakeStage) deliver(d port.Ms, f func()) {
 // onEvent tells the machine which sources a file event concerns, just before the host hears of it.
 func (st *FakeStage) onEvent(ev port.FSEvent) {
 	for s := model.Defaults; s < model.NumScopes; s++ {
-		if st.paths[s] != "" && st.fs.Concerns(ev, st.paths[s]) {
+		if p := st.paths[s]; p != "" && st.mayConcern(&ev, s) && st.fs.Concerns(ev, p) {
 			st.sink.Input(st.Now(), model.Input{Kind: model.InWake, Scope: s})
 		}
 	}
+}
+
+// mayConcern is the cheap part of Concerns: most events are of names that are on no way.
+func (st *FakeStage) mayConcern(ev *port.FSEvent, s model.Scope) bool {
+	p := st.paths[s]
+	if ev.Path == "" || ev.Path == p || strings.HasPrefix(p, ev.Path) {
+		return true
+	}
+	w := &st.ways[s]
+	if !w.known {
+		w.known, w.steps = true, st.fs.LinkChain(p)
+	}
+	base := path.Base(ev.Path)
+	for i := range w.steps {
+		if w.steps[i].Base == base {
+			return true
+		}
+	}
+	return false
 }
 
 func (st *FakeStage) onWrite(p string) {
@@ -241,6 +268,7 @@ func (st *FakeStage) onOp(op, p string) error {
 
 // tellFiles tells the machine what a read of each source would give, where that changed.
 func (st *FakeStage) tellFiles() {
+	st.ways = [model.NumScopes]way{}
 	for s := model.Defaults; s < model.NumScopes; s++ {
 		p := st.paths[s]
 		if p == "" {
@@ -427,6 +455,7 @@ func (st *FakeStage) hostDied(lost bool) {
 	st.q.Abandon()
 	st.mcp.HostDied()
 	st.fs.Crash(lost)
+	st.ways = [model.NumScopes]way{}
 	st.files = 0
 }
 
@@ -435,6 +464,7 @@ func (st *FakeStage) hostStarts(l *model.Launch) {
 	st.l = l
 	st.paths = sim.Paths(l)
 	st.seen = [model.NumScopes]raw{}
+	st.ways = [model.NumScopes]way{}
 	st.specs = map[port.ConnID]config.DialSpec{}
 }
 

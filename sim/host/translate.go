@@ -1,6 +1,7 @@
 package host
 
 import (
+	"mcpsim/impl/approval"
 	"mcpsim/impl/config"
 	"mcpsim/impl/event"
 	"mcpsim/impl/port"
@@ -16,11 +17,18 @@ type Translator struct {
 	ids    map[string]model.ConfigID // by what the approval hash covers
 	byHash map[string]model.ConfigID
 	fps    map[port.ConnID]model.FpID // what each connection was dialled with
+	files  map[string]decoded         // approvals files that were read, by text
+}
+
+type decoded struct {
+	lines []approval.RecordLine
+	err   error
 }
 
 // NewTranslator returns one for a table.
 func NewTranslator(t *model.Table) *Translator {
-	return &Translator{t: t, ids: map[string]model.ConfigID{}, byHash: map[string]model.ConfigID{}, fps: map[port.ConnID]model.FpID{}}
+	return &Translator{t: t, ids: map[string]model.ConfigID{}, byHash: map[string]model.ConfigID{}, fps: map[port.ConnID]model.FpID{},
+		files: map[string]decoded{}}
 }
 
 // fpOf is the model's fingerprint of what a connection was dialled with.
