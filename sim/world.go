@@ -29,6 +29,9 @@ type PlayOptions struct {
 	History bool
 	// KeepGoing plays on after a violation.
 	KeepGoing bool
+	// Fill gets, for each expect step, the full expectation that the model has there (corpus update). Where the model allows
+	// a server several states, what depends on the state is left out.
+	Fill func(i int, e *trace.Expect)
 	// OnStep is called after each step with what the model expects and the host shows (replay -v, -step); both cost time.
 	OnStep func(i int, at model.Ms, want *model.Expectation, got *model.Snapshot)
 }
@@ -125,6 +128,7 @@ type player struct {
 	m         *model.Machine
 	t         *model.Table
 	lastDials []model.Count
+	at        int          // the step that is played
 	met       map[int]bool // expectations, by step, that were met early
 }
 
@@ -170,6 +174,7 @@ func (p *player) turn(f func() error) error {
 
 // step performs one step. What it causes runs in the next advance or settle, so that two steps can meet in one instant.
 func (p *player) step(i int, s *trace.Step) error {
+	p.at = i
 	switch s.Do {
 	case trace.Note:
 		return nil
@@ -238,7 +243,8 @@ func (p *player) advance(i int, d model.Ms) error {
 	return p.awaitDue()
 }
 
-// awaitDue waits, as long as it may be late, for what the model knows to be due by now: an advance includes its end.
+// awaitDue waits, as long as it may be late, for what the model, or the system, knows to be due by now: an advance includes
+// its end.
 func (p *player) awaitDue() error {
 	const look model.Ms = 2
 	if p.k.opt.Slack == 0 {
@@ -253,6 +259,9 @@ func (p *player) awaitDue() error {
 			}
 			due, ok := p.m.Due()
 			late = ok && due <= end
+			if o, is := p.sys.(interface{ Overdue(at model.Ms) bool }); is {
+				late = late || o.Overdue(end)
+			}
 			return nil
 		}); err != nil || !late {
 			return err
@@ -365,8 +374,42 @@ func (p *player) meets(s *trace.Step, last bool) (bool, error) {
 	for _, mm := range judge {
 		p.r.Mismatches = append(p.r.Mismatches, fmt.Sprintf("line %d: %s: the trace expects %s, the model says %s", s.Line, mm.Path, mm.Want, mm.Got))
 	}
-	p.lastDials = trace.Since(s.Expect, got, p.lastDials)
+	said := s.Expect
+	if p.k.opt.Fill != nil {
+		said = p.full(want)
+		p.k.opt.Fill(p.at, said)
+	}
+	p.lastDials = trace.Since(said, got, p.lastDials)
 	return met, nil
+}
+
+// full is everything the model says of this moment, as a trace spells it: configs as their entries, addresses as the
+// placeholders that stand for them.
+func (p *player) full(want *model.Expectation) *trace.Expect {
+	entry := func(cfg *model.Config) *model.Value {
+		if cfg == nil {
+			return nil
+		}
+		raw, err := trace.ParseValue([]byte(cfg.Text)) // as it counts: a duplicate key is there once
+		if err != nil {
+			return cfg.Raw
+		}
+		return trace.URL(Resolve).Unresolve(&p.tr.Header, raw)
+	}
+	of := trace.EntryOf{
+		Config:      func(_ string, id model.ConfigID) *model.Value { return entry(p.t.ByID(id)) },
+		Fingerprint: func(_ string, id model.FpID) *model.Value { return entry(p.t.ByFp(id)) },
+	}
+	e := trace.FromSnapshot(&want.Snapshot, of, p.lastDials, p.tr.Header.Launch.Mode == "pool")
+	for i := range want.Sessions {
+		x := &e.Sessions[i]
+		for _, sv := range want.Sessions[i].Servers {
+			if sv.States&(sv.States-1) != 0 { // what it offers and shows depends on the state it is in
+				x.Tools, x.Prompts, x.Resources, x.Hint, x.Shows = nil, nil, nil, nil, nil
+			}
+		}
+	}
+	return e
 }
 
 // foldOptional lets the notices that only the host can know of stand in the model's expectation as the host shows them.

@@ -17,6 +17,7 @@ func replayReal(w io.Writer, traces []*trace.Trace, f replayFlags, bothModes boo
 	list := inModes(traces, bothModes && !f.oneMode)
 	skipped := map[string]int{}
 	played, bad := map[string]int{}, map[string]int{}
+	again := 0
 	opt := func(*trace.Trace) sim.PlayOptions { return sim.PlayOptions{History: f.verbose} }
 	real.Run(list, workers(f.workers), model.Ms(f.long.Milliseconds()), opt, func(o real.Outcome) {
 		if o.Why != "" {
@@ -28,13 +29,20 @@ func replayReal(w io.Writer, traces []*trace.Trace, f replayFlags, bothModes boo
 		}
 		mode := modeOf(o.Trace)
 		played[mode]++
+		again += o.Tries - 1
 		if f.verbose {
 			fmt.Fprintf(w, "%s (%s mode, %d ms): %s\n", o.Trace.Name, mode, o.Took.Milliseconds(), o.Trace.Header.Title)
 		}
 		if !printed(w, o.Trace, o.R, f.verbose) {
 			bad[mode]++
+			if o.Tries > 1 {
+				fmt.Fprintf(w, "  late    the machine was %d ms late, in the last of %d plays\n", o.Late.Milliseconds(), o.Tries)
+			}
 		}
 	})
+	if again > 0 {
+		fmt.Fprintf(w, "%5d times played again: a finding while the machine itself was late is none\n", again)
+	}
 	n := 0
 	for _, why := range byCount(skipped) {
 		fmt.Fprintf(w, "%5d skipped: %s\n", skipped[why], why)

@@ -50,8 +50,8 @@ func (d *dialer) Dial(op port.Op, spec config.DialSpec) (port.Conn, error) {
 		return nil, errOver
 	}
 	d.st.dials[spec.Server]++
-	name := fmt.Sprintf("%d/%d", d.lf.n, op.Conn)
-	d.st.conns[name] = dialled{spec.Server, model.ConnID(op.Conn)}
+	name := connName(d.lf.n, op.Conn)
+	d.st.conns[name] = dialled{spec.Server, model.ConnID(op.Conn), d.st.behaviourOf(&spec)}
 	spec.Env = append(slices.Clone(spec.Env), config.KV{Name: realserver.ConnVariable, Value: name})
 	spec.Headers = append(slices.Clone(spec.Headers), config.KV{Name: realserver.ConnHeader, Value: name})
 	for i := range spec.Env {
@@ -69,6 +69,9 @@ func (d *dialer) Dial(op port.Op, spec config.DialSpec) (port.Conn, error) {
 	}
 	return d.inner.Dial(op, spec)
 }
+
+// connName is what a connection of a host process is called at its other end.
+func connName(life int, c port.ConnID) string { return fmt.Sprintf("%d/%d", life, c) }
 
 var steps = [model.NumSteps]string{"start", "init", "tools", "prompts", "resources", "call", "end"}
 

@@ -60,7 +60,9 @@ type Outcome struct {
 	Trace *trace.Trace
 	Why   string // it was not played, because …
 	R     *sim.Result
-	Took  time.Duration
+	Took  time.Duration // the last play
+	Late  time.Duration // how late the machine was in it, at most
+	Tries int           // plays; more than one if the machine was too late
 }
 
 // Run plays traces, so many at once, and hands out each outcome in the order of the traces. Long is the longest trace, in
@@ -77,13 +79,11 @@ func Run(traces []*trace.Trace, workers int, long model.Ms, opt func(*trace.Trac
 		go func() {
 			defer wg.Done()
 			for i := range next {
-				o := Outcome{Trace: traces[i], Why: Why(traces[i], long)}
-				if o.Why == "" {
-					began := time.Now()
-					o.R = Play(traces[i], opt(traces[i]))
-					o.Took = time.Since(began)
+				if why := Why(traces[i], long); why != "" {
+					out[i] <- Outcome{Trace: traces[i], Why: why}
+					continue
 				}
-				out[i] <- o
+				out[i] <- Judge(traces[i], opt(traces[i]))
 			}
 		}()
 	}

@@ -28,9 +28,10 @@ import (
 
 // Stage is the real world of one play: a directory, servers, and the time that passes. It is used once.
 type Stage struct {
-	base string // its real path; the simulated machine's root directory
-	ctl  *realserver.Controller
-	urls map[string]string // by key
+	base    string // its real path; the simulated machine's root directory
+	ctl     *realserver.Controller
+	urls    map[string]string           // by key
+	servers map[string]*model.Behaviour // by key
 
 	t       *model.Table
 	sink    sim.Sink
@@ -44,6 +45,7 @@ type Stage struct {
 	filesMu sync.Mutex // of the world's edits, and of telling them
 	byWorld bool       // the approvals file was changed by another process, and the machine has not heard of it
 	start   time.Time
+	plan    time.Time    // where the trace is
 	at      atomic.Int64 // the instant, in ms
 	held    atomic.Bool  // time stands still: the host starts, or reads everything
 
@@ -82,6 +84,7 @@ type seen struct {
 type dialled struct {
 	server string
 	id     model.ConnID
+	b      *model.Behaviour // when it was dialled; nil: nobody is there
 }
 
 // begins are the starts that servers have reported and the machine has not been told of.
@@ -99,7 +102,7 @@ func NewStage(exe string) (*Stage, error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, err
 	}
-	st := &Stage{base: dir, urls: map[string]string{}, cache: config.NewCache(), denoted: host.Texts{}, dials: map[string]int{},
+	st := &Stage{base: dir, urls: map[string]string{}, servers: map[string]*model.Behaviour{}, cache: config.NewCache(), denoted: host.Texts{}, dials: map[string]int{},
 		conns: map[string]dialled{}, start: time.Now()}
 	if st.ctl, err = realserver.Listen(filepath.Join(dir, "sock")); err == nil {
 		st.ctl.OnReport(func(r realserver.Report) {
@@ -220,6 +223,7 @@ func (st *Stage) Reset(h *trace.Header, t *model.Table, sink sim.Sink) error {
 	st.byWorld = true // what is there at start is what must be kept
 	st.tellFiles()
 	st.start = time.Now()
+	st.plan = st.start
 	return nil
 }
 
@@ -318,6 +322,7 @@ func scopeNamed(name string) (model.Scope, bool) {
 func (st *Stage) behave(key string, b *model.Behaviour) error {
 	url := st.URL(key)
 	st.sink.Input(st.Now(), model.Input{Kind: model.InServer, Key: key, URL: url, Behaviour: b})
+	st.servers[key] = b
 	return st.ctl.Behave(key, behaviour(b))
 }
 
@@ -391,9 +396,15 @@ func (st *Stage) RecordViews() []model.RecordView {
 	return host.RecordList(records)
 }
 
-// Advance lets d pass.
+// Advance lets d pass, from where the trace is: what the steps before have taken is part of it, so that no delay adds up.
 func (st *Stage) Advance(d model.Ms) error {
-	time.Sleep(time.Duration(d) * time.Millisecond)
+	now := time.Now()
+	st.plan = st.plan.Add(time.Duration(d) * time.Millisecond)
+	if wait := st.plan.Sub(now); wait > 0 {
+		time.Sleep(wait)
+	} else {
+		st.plan = now
+	}
 	return st.Turn(func() error { return nil })
 }
 
@@ -416,18 +427,19 @@ func (st *Stage) Snapshot(into *model.HostView) {
 	into.Dials = counts(st.dials)
 	alive := map[string]int{}
 	for _, r := range st.ctl.Processes() {
-		if d, ok := st.conns[r.Conn]; ok && strings.HasPrefix(r.Conn, st.lifeName()) {
+		if d, ok := st.conns[r.Conn]; ok && strings.HasPrefix(r.Conn, strconv.Itoa(st.lifeOf())+"/") {
 			alive[d.server]++
 		}
 	}
 	into.Processes = counts(alive)
 }
 
-func (st *Stage) lifeName() string {
+// lifeOf numbers the host process that runs; 0: there is none yet.
+func (st *Stage) lifeOf() int {
 	if st.life == nil {
-		return "-"
+		return 0
 	}
-	return strconv.Itoa(st.life.n) + "/"
+	return st.life.n
 }
 
 func counts(n map[string]int) []model.Count {

@@ -231,6 +231,6 @@ func (st *Stage) holdLock(ms model.Ms) error {
 		return f.Close()
 	}
 	st.locks = append(st.locks, f)
-	time.AfterFunc(time.Duration(ms)*time.Millisecond, func() { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) })
+	time.AfterFunc(time.Duration(ms)*time.Millisecond, func() { _ = f.Close() })
 	return nil
 }

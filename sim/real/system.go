@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"mcpsim/impl"
@@ -23,6 +22,7 @@ type System struct {
 	host.Driver
 	st     *Stage
 	events int // of the loop; counts what the host did
+	fl     flights
 }
 
 // NewSystem returns a host for a stage; Reset starts it.
@@ -86,6 +86,7 @@ func (y *System) boot() error {
 	if l.McpConfig != nil {
 		o.MCPConfig = l.McpConfig.Append(nil)
 	}
+	y.fl = newFlights()
 	st.held.Store(true)
 	defer st.held.Store(false)
 	lf.began = model.Ms(time.Since(st.start).Milliseconds())
@@ -107,6 +108,7 @@ func (y *System) observe(lf *life, ev *event.Event) {
 		st.tellRead(lf, ev)
 	}
 	y.Event(ev)
+	y.fl.note(st.Now(), ev)
 }
 
 // tellRead tells the machine what the read behind a load got: what was in the file that it opened, or else that there was
@@ -166,7 +168,7 @@ func (y *System) loaded() error {
 	for end := time.Now().Add(soon); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		busy := false
 		if err := y.st.turn(func(core *impl.Host) error {
-			busy = slices.ContainsFunc(core.Busy(), func(s string) bool { return strings.HasPrefix(s, "load") || strings.HasPrefix(s, "read") })
+			busy = reading(core)
 			return nil
 		}); err != nil || !busy {
 			return err
@@ -231,6 +233,7 @@ func (y *System) Settle(budget model.Ms) (bool, error) {
 		case busy:
 			calm = now
 		case now.Sub(calm) >= quiet:
+			st.plan = now
 			return true, nil
 		}
 		if now.After(end) {

@@ -1,0 +1,68 @@
+package real
+
+import (
+	"sync"
+	"time"
+
+	"mcpsim/sim"
+	"mcpsim/sim/trace"
+)
+
+// lateness measures how late the machine is: a goroutine that wants to run every few milliseconds notes how long it was
+// kept from it.
+type lateness struct {
+	stop chan struct{}
+	done sync.WaitGroup
+	most time.Duration // of the goroutine, until it has ended
+}
+
+const lookEvery = 10 * time.Millisecond
+
+func watchLateness() *lateness {
+	l := &lateness{stop: make(chan struct{})}
+	l.done.Add(1)
+	go func() {
+		defer l.done.Done()
+		t := time.NewTimer(lookEvery)
+		for due := time.Now().Add(lookEvery); ; due = time.Now().Add(lookEvery) {
+			select {
+			case <-t.C:
+				l.most = max(l.most, time.Since(due))
+				t.Reset(lookEvery)
+			case <-l.stop:
+				t.Stop()
+				return
+			}
+		}
+	}()
+	return l
+}
+
+// end is the most that it was.
+func (l *lateness) end() time.Duration {
+	close(l.stop)
+	l.done.Wait()
+	return l.most
+}
+
+// triesMost bounds how often a trace is played for one outcome.
+const triesMost = 4
+
+// Judge plays a trace until the outcome says something about the host: a finding of a play during which the machine itself
+// came later than an instant of a trace is sharp is none, and the trace is played again, a few times. What is found then is
+// reported, with how late the machine was.
+func Judge(tr *trace.Trace, opt sim.PlayOptions) Outcome {
+	o := Outcome{Trace: tr}
+	for {
+		began, l := time.Now(), watchLateness()
+		o.R = Play(tr, opt)
+		o.Took, o.Late = time.Since(began), l.end()
+		o.Tries++
+		if !o.R.Failed() || o.Late < lateMost || o.Tries == triesMost {
+			return o
+		}
+	}
+}
+
+// lateMost is how late the machine may be for a finding to count.
+const lateMost = time.Duration(early) * time.Millisecond
