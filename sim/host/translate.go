@@ -175,7 +175,7 @@ func listsOf(ev *event.Event) *model.Lists {
 func (x *Translator) questions(qs []event.Question) []model.Question {
 	var out []model.Question
 	for _, q := range qs {
-		out = append(out, model.Question{Server: q.Server, Config: x.config(q.Entry), Source: scopeOf(q.Source)})
+		out = append(out, model.Question{Server: q.Server, Config: x.config(q.Entry), Source: scopeOf(q.Source), Text: q.Text})
 	}
 	return out
 }

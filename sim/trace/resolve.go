@@ -31,13 +31,26 @@ func (u URL) Text(s string) string {
 }
 
 // Value replaces the placeholders in the strings and keys of a value; it returns v itself if there are none.
-func (u URL) Value(v *model.Value) *model.Value {
+func (u URL) Value(v *model.Value) *model.Value { return mapText(v, u.Text) }
+
+// Unresolve puts the placeholders of a header's servers back where their addresses are.
+func (u URL) Unresolve(h *Header, v *model.Value) *model.Value {
+	return mapText(v, func(s string) string {
+		for i := range h.Servers {
+			s = strings.ReplaceAll(s, u(h.Servers[i].Key), placeholder+h.Servers[i].Key+"}}")
+		}
+		return s
+	})
+}
+
+// mapText maps the strings and keys of a value; it returns v itself if none changes.
+func mapText(v *model.Value, f func(string) string) *model.Value {
 	if v == nil {
 		return nil
 	}
 	switch v.Kind {
 	case model.String:
-		if s := u.Text(v.Text); s != v.Text {
+		if s := f(v.Text); s != v.Text {
 			c := *v
 			c.Text = s
 			return &c
@@ -45,7 +58,7 @@ func (u URL) Value(v *model.Value) *model.Value {
 	case model.Array:
 		var out []*model.Value
 		for i, e := range v.Elems {
-			if r := u.Value(e); r != e {
+			if r := mapText(e, f); r != e {
 				if out == nil {
 					out = append(out, v.Elems...)
 				}
@@ -56,15 +69,15 @@ func (u URL) Value(v *model.Value) *model.Value {
 			return &model.Value{Kind: model.Array, Elems: out}
 		}
 	case model.Object:
-		return u.object(v)
+		return mapObject(v, f)
 	}
 	return v
 }
 
-func (u URL) object(v *model.Value) *model.Value {
+func mapObject(v *model.Value, f func(string) string) *model.Value {
 	var out []model.Member
 	for i, m := range v.Members {
-		key, val := u.Text(m.Key), u.Value(m.Value)
+		key, val := f(m.Key), mapText(m.Value, f)
 		if key == m.Key && val == m.Value {
 			continue
 		}

@@ -1,6 +1,11 @@
 package trace
 
-import "mcpsim/model"
+import (
+	"slices"
+	"strings"
+
+	"mcpsim/model"
+)
 
 // EntryOf returns the entry behind an interned config or fingerprint of a server, nil if it is not known.
 type EntryOf struct {
@@ -80,6 +85,7 @@ func fromSession(v *model.SessionView, entry EntryOf) SessionExpect {
 	for _, c := range v.Calls {
 		s.Calls = append(s.Calls, NamedString{c.ID, outcome(c.Outcome)})
 	}
+	slices.SortFunc(s.Calls, func(a, b NamedString) int { return strings.Compare(a.Name, b.Name) })
 	return s
 }
 
