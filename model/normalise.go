@@ -1,7 +1,6 @@
 package model
 
 import (
-	"math"
 	"sort"
 	"strconv"
 	"strings"
@@ -80,11 +79,7 @@ func badText(v *Value) bool {
 // bigInteger reports an integer beyond 2^53 anywhere in v (SRC-8).
 func bigInteger(v *Value) bool {
 	if v.Kind == Number {
-		f, err := strconv.ParseFloat(v.Text, 64)
-		if err != nil {
-			return true
-		}
-		return (f > maxInteger || f < -maxInteger) && f == math.Trunc(f) || beyond(v.Text)
+		return beyond(v.Text)
 	}
 	for _, e := range v.Elems {
 		if bigInteger(e) {
@@ -99,14 +94,30 @@ func bigInteger(v *Value) bool {
 	return false
 }
 
-// beyond reports an integer literal that is larger than 2^53 though it rounds to it.
+// beyond reports an integer larger than 2^53, however it is written: 9.007199254740993e15 is one, and 9007199254740993.5,
+// though a float makes an integer of it, is none.
 func beyond(text string) bool {
-	digits := strings.TrimPrefix(text, "-")
-	if strings.ContainsAny(digits, ".eE") || len(digits) < 16 {
-		return false
+	mantissa, power := strings.TrimPrefix(text, "-"), 0
+	if i := strings.IndexAny(mantissa, "eE"); i >= 0 {
+		n, err := strconv.Atoi(mantissa[i+1:])
+		if err != nil {
+			return mantissa[i+1] != '-' && strings.Trim(mantissa[:i], "0.") != ""
+		}
+		mantissa, power = mantissa[:i], n
 	}
-	n, err := strconv.ParseInt(digits, 10, 64)
-	return err != nil || n > maxInteger
+	units, fraction, _ := strings.Cut(mantissa, ".")
+	digits := strings.TrimLeft(units+fraction, "0")
+	zeros := len(digits) - len(strings.TrimRight(digits, "0"))
+	if digits == "" || power-len(fraction)+zeros < 0 {
+		return false // zero, or it has a fraction
+	}
+	length := len(digits) + power - len(fraction) // of the integer
+	const limit = "9007199254740992"
+	if length != len(limit) {
+		return length > len(limit)
+	}
+	digits = strings.TrimRight(digits, "0")
+	return digits+strings.Repeat("0", length-len(digits)) > limit
 }
 
 // coerce turns numbers and booleans among env and header values into their JSON text, with a notice each (SRC-8).
@@ -209,8 +220,8 @@ func normalise(v *Value, allowSDK bool) (out *Value, kind Transport, untyped, ok
 			out = without(out, f)
 		}
 	}
-	if typ == "sdk" {
-		return v, SDK, false, allowSDK && n == 0
+	if typ == "sdk" { // the type stays: nothing else says what it is
+		return with(out, "type", v.Get("type")), SDK, false, allowSDK && n == 0
 	}
 	if n != 1 {
 		return v, 0, false, false

@@ -65,14 +65,17 @@ func decimalOf(s string) (d decimal, ok bool) {
 // beyond reports an integer beyond 2^53, however it is written.
 func beyond(s string) bool {
 	f, err := strconv.ParseFloat(s, 64)
-	if err != nil || math.Abs(f) > maxInteger {
-		return true
-	}
-	if math.Abs(f) < maxInteger {
+	if err == nil && math.Abs(f) < maxInteger {
 		return false
 	}
 	d, ok := decimalOf(s)
-	return !ok || d.power >= 0 && strings.TrimPrefix(d.digits, "-") != "9007199254740992"
+	switch {
+	case !ok:
+		return true
+	case d.power < 0: // it has a fraction
+		return false
+	}
+	return err != nil || math.Abs(f) > maxInteger || strings.TrimPrefix(d.digits, "-") != "9007199254740992"
 }
 
 // integer reads a whole number of at most 2^53, also one written as 1e3.
