@@ -1,6 +1,10 @@
 package model
 
-import "sort"
+import (
+	"slices"
+	"sort"
+	"strings"
+)
 
 // SessionState is what belongs to one session.
 type SessionState struct {
@@ -104,7 +108,7 @@ type AllowList struct {
 
 // Derive computes the effective map, the lists and all verdicts of every session. Once per change of Memory.
 func Derive(m *Memory) *Effective {
-	e := &Effective{m: m}
+	e := &Effective{m: m, sessions: make([]effectiveSession, 0, len(m.Sessions))}
 	e.deriveLists()
 	var common *effectiveSession
 	for _, st := range m.Sessions {
@@ -176,23 +180,11 @@ func nameSet(list []string) []string {
 func (e *Effective) deriveSession(st *SessionState) effectiveSession {
 	m := e.m
 	s := effectiveSession{id: st.ID, state: st}
-	put := func(list []NamedConfig, src Source) { s.servers = overlay(s.servers, list, src) }
-	if !m.Launch.Bare {
-		for _, x := range m.Extensions { // the first of two extensions keeps a name
-			put(x.Servers, FromExtension)
-		}
-	}
-	for _, l := range [...]struct {
-		scope Scope
-		src   Source
-	}{{Defaults, FromDefaults}, {User, FromUser}, {Project, FromProject}, {Workspace, FromWorkspace}, {System, FromSystem}} {
-		if x := m.layer(l.scope); x != nil {
-			put(x.Servers, l.src)
-		}
-	}
-	put(m.LaunchServers, FromLaunch)
-	put(st.Own, FromSession)
-	put(st.Runtime, FromRuntime)
+	n := 0
+	e.eachSource(st, func(list []NamedConfig, _ Source) { n += len(list) })
+	s.servers = make([]EffectiveServer, 0, n)
+	e.eachSource(st, func(list []NamedConfig, src Source) { s.servers = overlay(s.servers, list, src) })
+	s.names = make([]string, 0, len(s.servers))
 	size := 0
 	for i := range s.servers {
 		es := &s.servers[i]
@@ -210,9 +202,29 @@ func (e *Effective) deriveSession(st *SessionState) effectiveSession {
 	return s
 }
 
+// eachSource gives the servers of a session's sources, lowest first.
+func (e *Effective) eachSource(st *SessionState, put func([]NamedConfig, Source)) {
+	m := e.m
+	if !m.Launch.Bare {
+		for i := range m.Extensions { // the first of two extensions keeps a name
+			put(m.Extensions[i].Servers, FromExtension)
+		}
+	}
+	for s, src := Defaults, FromDefaults; s < Approvals; s, src = s+1, src+1 { // in one order
+		if l := m.layer(s); l != nil {
+			put(l.Servers, src)
+		}
+	}
+	put(m.LaunchServers, FromLaunch)
+	put(st.Own, FromSession)
+	put(st.Runtime, FromRuntime)
+}
+
 // settingsText is a canonical text of the settings-level map: SRC-2 without extensions and runtime servers.
 func (e *Effective) settingsText(st *SessionState, servers []EffectiveServer, size int) string {
-	b := make([]byte, 0, size)
+	var b strings.Builder
+	b.Grow(size)
+	var name [64]byte
 	for i := range servers {
 		es := &servers[i]
 		cfg, src := es.Config, es.Source
@@ -225,11 +237,11 @@ func (e *Effective) settingsText(st *SessionState, servers []EffectiveServer, si
 		if src == FromExtension {
 			continue
 		}
-		b = appendString(b, es.Name)
-		b = append(b, cfg.fullText...)
-		b = append(b, '\n')
+		b.Write(appendString(name[:0], es.Name))
+		b.WriteString(cfg.fullText)
+		b.WriteByte('\n')
 	}
-	return string(b)
+	return b.String()
 }
 
 // below is a session's winning entry of a name among the sources under its runtime servers.
@@ -264,31 +276,42 @@ func (m *Memory) approved(es *EffectiveServer) bool {
 	return ok && r.Config == es.Config.ID && r.Approved
 }
 
-// overlay puts a higher source's servers over what is there; both are sorted by name.
+// overlay puts a higher source's servers over what is there; both are sorted by name. It works from the end, in the memory
+// of base if there is room.
 func overlay(base []EffectiveServer, list []NamedConfig, src Source) []EffectiveServer {
-	if len(list) == 0 {
-		return base
-	}
-	out := make([]EffectiveServer, 0, len(base)+len(list))
-	i := 0
-	for _, nc := range list {
-		for i < len(base) && base[i].Name < nc.Name {
-			out = append(out, base[i])
+	both := 0
+	for i, j := 0, 0; i < len(base) && j < len(list); {
+		switch {
+		case base[i].Name < list[j].Name:
 			i++
+		case base[i].Name > list[j].Name:
+			j++
+		default:
+			both, i, j = both+1, i+1, j+1
 		}
-		es := EffectiveServer{Name: nc.Name, Config: nc.Config, Source: src}
-		if i < len(base) && base[i].Name == nc.Name {
-			if src == FromExtension { // the first of two extensions keeps the name
-				out = append(out, base[i])
-				i++
-				continue
-			}
-			es.Shadows = append([]Source{base[i].Source}, base[i].Shadows...)
-			i++
-		}
-		out = append(out, es)
 	}
-	return append(out, base[i:]...)
+	i, j := len(base)-1, len(list)-1
+	k := len(base) + len(list) - both - 1
+	out := slices.Grow(base, k+1-len(base))[:k+1]
+	for ; j >= 0; k-- {
+		nc := &list[j]
+		switch {
+		case i < 0 || out[i].Name < nc.Name:
+			out[k] = EffectiveServer{Name: nc.Name, Config: nc.Config, Source: src}
+			j--
+		case out[i].Name > nc.Name:
+			out[k] = out[i]
+			i--
+		case src == FromExtension: // the first of two extensions keeps the name
+			out[k] = out[i]
+			i, j = i-1, j-1
+		default:
+			shadows := append([]Source{out[i].Source}, out[i].Shadows...)
+			out[k] = EffectiveServer{Name: nc.Name, Config: nc.Config, Source: src, Shadows: shadows}
+			i, j = i-1, j-1
+		}
+	}
+	return out
 }
 
 func (e *Effective) find(s SessionID) *effectiveSession {

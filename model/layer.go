@@ -28,6 +28,13 @@ type Loaded struct {
 	Layer   Layer
 }
 
+// sameLayer reports whether two layers contribute the same, without looking into them.
+func sameLayer(a, b *Layer) bool {
+	return a.HasAllowed == b.HasAllowed && sameSlice(a.Servers, b.Servers) && sameSlice(a.Allowed, b.Allowed) && sameSlice(a.Excluded, b.Excluded)
+}
+
+func sameSlice[T any](a, b []T) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
+
 // Diff is what a load changed.
 type Diff struct {
 	Notify  bool
@@ -76,14 +83,17 @@ func (t *Table) Load(scope Scope, prev *Loaded, c Content) (*Loaded, Diff) {
 	case prev.File == Missing:
 		d.How = "created"
 	}
-	changedLeaves(prev.Memory, doc, nil, func(path []string) {
+	changedLeaves(prev.Memory, doc, make([]string, 0, 8), func(path []string) {
 		if _, restart := schemaKey(scope, path); !restart {
 			d.Notify = true
 		}
 	})
-	waiting := map[string]bool{}
-	changedLeaves(next.InForce, doc, nil, func(path []string) {
+	var waiting map[string]bool
+	changedLeaves(next.InForce, doc, make([]string, 0, 8), func(path []string) {
 		if key, restart := schemaKey(scope, path); restart {
+			if waiting == nil {
+				waiting = map[string]bool{}
+			}
 			waiting[key] = true
 		}
 	})
@@ -237,7 +247,7 @@ func schemaKey(scope Scope, path []string) (name string, restart bool) {
 }
 
 // changedLeaves calls f with the path of every leaf that differs (WAT-4): a leaf is a value that is no object; an object
-// that appears or disappears counts as its leaves (D-13).
+// that appears or disappears counts as its leaves (D-13). The path is the callee's until it returns.
 func changedLeaves(a, b *Value, path []string, f func([]string)) {
 	if a == b {
 		return
@@ -252,23 +262,20 @@ func changedLeaves(a, b *Value, path []string, f func([]string)) {
 	if !aObj && a != nil || !bObj && b != nil { // a leaf became an object, or the reverse: that leaf went or came
 		f(path)
 	}
-	path = path[:len(path):len(path)]
+	var inA, inB finder
 	if aObj {
-		for i := range a.Members {
-			m := &a.Members[i]
-			var other *Value
-			if bObj {
-				other = b.Get(m.Key)
-			}
-			changedLeaves(m.Value, other, append(path, m.Key), f)
-		}
+		inA.members = a.Members
 	}
 	if bObj {
-		for i := range b.Members {
-			m := &b.Members[i]
-			if !aObj || a.Get(m.Key) == nil {
-				changedLeaves(nil, m.Value, append(path, m.Key), f)
-			}
+		inB.members = b.Members
+	}
+	for i := range inA.members {
+		m := &inA.members[i]
+		changedLeaves(m.Value, inB.get(m.Key), append(path, m.Key), f)
+	}
+	for i := range inB.members {
+		if m := &inB.members[i]; inA.get(m.Key) == nil {
+			changedLeaves(nil, m.Value, append(path, m.Key), f)
 		}
 	}
 }

@@ -151,13 +151,11 @@ func (m *Machine) noteRemoved(s *session, names []string) {
 				s.st.Removed = map[string]bool{}
 			}
 			s.st.Removed[old] = true
-			m.eff = nil
 		}
 	}
 	for _, n := range names {
 		if s.st.Removed[n] {
 			delete(s.st.Removed, n)
-			m.eff = nil
 		}
 	}
 	s.names = names

@@ -1,6 +1,10 @@
 package model
 
-import "sort"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // notices are the standing notices that concern a session: what its sources say, and what happened to its servers.
 func (m *Machine) notices(e *Effective, s *session, v *SessionView) []Notice {
@@ -31,7 +35,7 @@ func (m *Machine) notices(e *Effective, s *session, v *SessionView) []Notice {
 	for name := range s.runtimeBad {
 		names = append(names, name)
 	}
-	sort.Strings(names)
+	slices.Sort(names)
 	for _, name := range names {
 		add("runtime", s.runtimeBad[name])
 	}
@@ -57,19 +61,10 @@ func (m *Machine) notices(e *Effective, s *session, v *SessionView) []Notice {
 			}
 		}
 	}
-	sort.Slice(out, func(i, j int) bool { return lessNotice(&out[i], &out[j]) })
+	slices.SortFunc(out, compareNotices)
 	return out
 }
 
-func lessNotice(a, b *Notice) bool {
-	if a.File != b.File {
-		return a.File < b.File
-	}
-	if a.Server != b.Server {
-		return a.Server < b.Server
-	}
-	if a.Key != b.Key {
-		return a.Key < b.Key
-	}
-	return a.Kind < b.Kind
+func compareNotices(a, b Notice) int {
+	return cmp.Or(strings.Compare(a.File, b.File), strings.Compare(a.Server, b.Server), strings.Compare(a.Key, b.Key), strings.Compare(a.Kind, b.Kind))
 }

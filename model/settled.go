@@ -1,6 +1,11 @@
 package model
 
-import "sort"
+import (
+	"cmp"
+	"slices"
+	"sort"
+	"strings"
+)
 
 // Expectation is what an observer must see: a Snapshot whose States may be sets. Optional holds notices that may or may
 // not stand, because only the host can know (a listener that outlasted its time, a watch that could not be established).
@@ -185,15 +190,19 @@ func (m *Machine) closedSessions() []SessionView {
 
 func (m *Machine) sessionView(e *Effective, s *session) SessionView {
 	v := SessionView{ID: s.id, Ask: e.Queue(s.id)}
-	for _, es := range e.Servers(s.id) {
-		v.Servers = append(v.Servers, m.serverView(e, s, &es))
+	servers := e.Servers(s.id)
+	v.Servers = slices.Grow(v.Servers, len(servers)+len(s.st.Removed))
+	for i := range servers {
+		v.Servers = append(v.Servers, m.serverView(e, s, &servers[i]))
 	}
 	for name := range s.st.Removed {
 		if e.Server(s.id, name) == nil {
 			v.Servers = append(v.Servers, ServerView{Name: name, States: StateRemoved, Text: e.StatusText(s.id, name)})
 		}
 	}
-	sort.Slice(v.Servers, func(i, j int) bool { return v.Servers[i].Name < v.Servers[j].Name })
+	if len(v.Servers) > len(servers) {
+		slices.SortFunc(v.Servers, func(a, b ServerView) int { return strings.Compare(a.Name, b.Name) })
+	}
 	for i := range v.Servers {
 		if st := v.Servers[i].States; st&failedStates != 0 && st&^failedStates == 0 {
 			v.Hint = true
@@ -211,7 +220,7 @@ func (m *Machine) sessionView(e *Effective, s *session) SessionView {
 			}
 		}
 	}
-	sort.SliceStable(v.Notices, func(i, j int) bool { return lessNotice(&v.Notices[i], &v.Notices[j]) })
+	slices.SortStableFunc(v.Notices, compareNotices)
 	for _, k := range m.calls {
 		if k.session != s.id {
 			continue
@@ -352,11 +361,14 @@ func sorted(names []string) []string {
 	return out
 }
 
+func compareCounts(a, b Count) int { return strings.Compare(a.Server, b.Server) }
+
 func (m *Machine) hostView(h *HostView) {
+	h.Dials = slices.Grow(h.Dials, len(m.dials))
 	for name, n := range m.dials {
 		h.Dials = append(h.Dials, Count{name, n})
 	}
-	sort.Slice(h.Dials, func(i, j int) bool { return h.Dials[i].Server < h.Dials[j].Server })
+	slices.SortFunc(h.Dials, compareCounts)
 	procs := map[string]int{}
 	for _, c := range m.open {
 		if c.process() {
@@ -373,15 +385,12 @@ func (m *Machine) hostView(h *HostView) {
 	for name, n := range procs {
 		h.Processes = append(h.Processes, Count{name, n})
 	}
-	sort.Slice(h.Processes, func(i, j int) bool { return h.Processes[i].Server < h.Processes[j].Server })
-	sort.SliceStable(h.Pool, func(i, j int) bool {
-		if h.Pool[i].Server != h.Pool[j].Server {
-			return h.Pool[i].Server < h.Pool[j].Server
-		}
-		return h.Pool[i].Config < h.Pool[j].Config
+	slices.SortFunc(h.Processes, compareCounts)
+	slices.SortStableFunc(h.Pool, func(a, b PoolView) int {
+		return cmp.Or(strings.Compare(a.Server, b.Server), cmp.Compare(a.Config, b.Config))
 	})
 	for name, r := range m.onDisk {
 		h.Records = append(h.Records, RecordView{name, r.Config, r.Approved})
 	}
-	sort.Slice(h.Records, func(i, j int) bool { return h.Records[i].Server < h.Records[j].Server })
+	slices.SortFunc(h.Records, func(a, b RecordView) int { return strings.Compare(a.Server, b.Server) })
 }

@@ -1,8 +1,9 @@
 package model
 
 import (
-	"sort"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // Table interns configs, fingerprints and settings maps. It belongs to one Machine; nothing in it depends on time. Values
@@ -130,7 +131,7 @@ func canonical(b []byte, v *Value, empty bool) []byte {
 				idx = append(idx, i)
 			}
 		}
-		sort.Slice(idx, func(i, j int) bool { return v.Members[idx[i]].Key < v.Members[idx[j]].Key })
+		slices.SortFunc(idx, func(i, j int) int { return strings.Compare(v.Members[i].Key, v.Members[j].Key) })
 		b = append(b, '{')
 		for n, i := range idx {
 			if n > 0 {

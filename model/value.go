@@ -50,6 +50,47 @@ func (v *Value) Get(key string) *Value {
 	return nil
 }
 
+// finder looks members of one object up in about their own order; a key out of order costs a scan of a small object, one
+// index of a large one.
+type finder struct {
+	members []Member
+	next    int
+	index   map[string]int
+}
+
+func (f *finder) get(key string) *Value {
+	i := f.next
+	if i >= len(f.members) || f.members[i].Key != key {
+		i = f.search(key)
+	}
+	if i < 0 {
+		return nil
+	}
+	f.next = i + 1
+	return f.members[i].Value
+}
+
+func (f *finder) search(key string) int {
+	if len(f.members) > 16 {
+		if f.index == nil {
+			f.index = make(map[string]int, len(f.members))
+			for i := range f.members {
+				f.index[f.members[i].Key] = i
+			}
+		}
+		if i, ok := f.index[key]; ok {
+			return i
+		}
+		return -1
+	}
+	for i := range f.members {
+		if f.members[i].Key == key {
+			return i
+		}
+	}
+	return -1
+}
+
 // At walks keys from v; nil as soon as one is missing.
 func (v *Value) At(keys ...string) *Value {
 	for _, k := range keys {
@@ -119,8 +160,9 @@ func Equal(a, b *Value) bool {
 		if len(a.Members) != len(b.Members) {
 			return false
 		}
+		in := finder{members: b.Members}
 		for i := range a.Members {
-			o := b.Get(a.Members[i].Key)
+			o := in.get(a.Members[i].Key)
 			if o == nil || !Equal(a.Members[i].Value, o) {
 				return false
 			}

@@ -59,8 +59,15 @@ func sanitise(s string) string {
 // withheld are the (server, tool) pairs of a session that are not offered, because a longer server name owns their
 // model name (VIEW-3), in order of server and tool.
 func (m *Machine) withheld(v *SessionView) [][2]string {
+	n := 0
+	for i := range v.Servers {
+		n += len(v.Servers[i].Tools)
+	}
+	if n < 2 {
+		return nil
+	}
 	type pair struct{ server, tool string }
-	owner := map[string]pair{}
+	owner := make(map[string]pair, n)
 	var out [][2]string
 	for i := range v.Servers {
 		for _, t := range v.Servers[i].Tools {

@@ -112,12 +112,18 @@ func (m *Machine) load(ev *Event) {
 	if len(diff.Restart) > 0 && diff.Notify {
 		m.reach("mixed save")
 	}
-	first := m.mem.Files[s] == nil && (ev.Why == "start" || ev.Why == "trust")
+	prev := m.mem.Files[s]
+	first := prev == nil && (ev.Why == "start" || ev.Why == "trust")
 	m.mem.Files[s] = next
 	if diff.Notify && !first {
 		m.mustNotify(s, diff.How)
 	}
-	m.changed()
+	if prev == nil {
+		prev = &Loaded{}
+	}
+	if !sameLayer(&prev.Layer, &next.Layer) { // else every effective map is what it was
+		m.changed()
+	}
 	if diff.Notify && !first {
 		m.gateAll()
 	}
