@@ -129,6 +129,24 @@ func (m *Machine) callStart(ev *Event) {
 	}
 }
 
+// alsoTrue reports whether an outcome is as right as the one that is due at this instant: two things ended the call.
+func (m *Machine) alsoTrue(k *call, outcome string) bool {
+	switch outcome {
+	case "ok":
+		return true
+	case "error:lost":
+		return k.conn != nil && (k.conn.mustLose || k.conn.world != 0 || k.garbage || k.conn.changedAt > 0)
+	case "error:session_closed":
+		return m.session(k.session) == nil
+	case "error:timeout":
+		return m.now >= k.at+k.timeout
+	case "error:retired":
+		es := m.effective().Server(k.session, k.server)
+		return es == nil || es.Verdict != Admitted || k.conn == nil || es.Config.Fp != k.conn.cfg.Fp
+	}
+	return false
+}
+
 // callEnd judges an outcome (CALL-1 to CALL-4).
 func (m *Machine) callEnd(ev *Event) {
 	k := m.callByID[ev.Call]
@@ -143,7 +161,7 @@ func (m *Machine) callEnd(ev *Event) {
 	k.outcome = ev.Outcome
 	bad := func(why string, rules ...string) { m.fail("INV-21", k.session, k.server, 0, why, rules...) }
 	if k.mustEnd != "" {
-		if ev.Outcome != k.mustEnd && !(k.endAt == m.now && (ev.Outcome == "ok" || ev.Outcome[:6] == "error:")) {
+		if ev.Outcome != k.mustEnd && !(k.endAt == m.now && m.alsoTrue(k, ev.Outcome)) {
 			bad(fmt.Sprintf("a call ended as %s, it ended with its connection or session as %s", ev.Outcome, k.mustEnd), "CALL-2", "CALL-4")
 		}
 		return

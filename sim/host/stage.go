@@ -35,6 +35,7 @@ type FakeStage struct {
 	specs    map[port.ConnID]config.DialSpec
 	x        *Translator
 	faults   []*ioFault
+	linked   bool // the approvals file was a link before the rename that runs
 	hit      bool // an armed fault struck the read that runs
 	files    int  // file events under way
 	steps    int  // later parts of writes under way
@@ -245,12 +246,29 @@ func (st *FakeStage) mayConcern(ev *port.FSEvent, s model.Scope) bool {
 	return false
 }
 
+// onWrite also looks at what no event shows of the approvals file (APR-7): a link to it stays a link, and nobody else may
+// read it.
 func (st *FakeStage) onWrite(p string) {
+	if own := st.paths[model.Approvals]; own != "" && strings.Contains(p, "mcpApprovals.json") {
+		witness := func(detail string) {
+			st.sink.Input(st.Now(), model.Input{Kind: model.InWitness, Key: "INV-15", Detail: detail})
+		}
+		if st.linked && !st.fs.IsLink(own) {
+			witness("the approvals were written over a link (APR-7)")
+		}
+		if st.fs.Exists(p) && !st.fs.IsLink(p) && st.fs.Perm(p)&0o077 != 0 {
+			witness("others may read " + p + " (APR-7: mode 0600)")
+		}
+		st.linked = false
+	}
 	st.tellFiles()
 }
 
 // onOp makes an operation of the host fail if a fault is armed for it.
 func (st *FakeStage) onOp(op, p string) error {
+	if op == "rename" {
+		st.linked = st.paths[model.Approvals] != "" && st.fs.IsLink(st.paths[model.Approvals])
+	}
 	for _, f := range st.faults {
 		if f.times == 0 || f.path != "" && !strings.HasPrefix(p, f.path) {
 			continue
