@@ -16,7 +16,8 @@ import (
 func newCheck() *cobra.Command {
 	var o check.Options
 	var profile string
-	var asJSON bool
+	var asJSON, inReality bool
+	var long time.Duration
 	c := &cobra.Command{
 		Use:   "check",
 		Short: "Draw traces, play them on model and host, shrink and write what fails",
@@ -31,6 +32,12 @@ with the line that replays it. The same seed and number give the same output on 
 				return err
 			}
 			o.Profile = p
+			if inReality {
+				if !cmd.Flags().Changed("n") {
+					o.N = realN
+				}
+				return checkReal(cmd.OutOrStdout(), o, long)
+			}
 			return runCheck(cmd, o, asJSON)
 		},
 	}
@@ -42,6 +49,8 @@ with the line that replays it. The same seed and number give the same output on 
 	c.Flags().StringVar(&o.Dir, "dir", "failures", "where failing traces are written")
 	c.Flags().IntVar(&o.StopAt, "stop", check.DefaultStopAt, "stop after so many different failures")
 	c.Flags().BoolVar(&o.OneMode, "one-mode", false, "play each trace in its own mode only")
+	c.Flags().BoolVar(&inReality, "real", false, "play in the real world (see replay -real); what cannot be real is drawn anew")
+	c.Flags().DurationVar(&long, "long", 10*time.Second, "real: draw anew what takes longer than this")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the report as one JSON object")
 	return c
 }

@@ -3,11 +3,16 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"runtime"
 	"sort"
+	"time"
 
 	"mcpsim/model"
 	"mcpsim/sim"
+	"mcpsim/sim/check"
+	"mcpsim/sim/gen"
 	"mcpsim/sim/real"
 	"mcpsim/sim/trace"
 )
@@ -56,6 +61,83 @@ func replayReal(w io.Writer, traces []*trace.Trace, f replayFlags, bothModes boo
 		return errFinding
 	}
 	return nil
+}
+
+// realN is how many traces check -real draws by default.
+const realN = 200
+
+// checkReal draws traces, as many as asked for that can be real, and plays them in both modes. What fails is written as it
+// was drawn: a play takes too long to shrink by plays.
+func checkReal(w io.Writer, o check.Options, long time.Duration) error {
+	fmt.Fprintf(w, "check   for real, seed %d, profile %s, %d traces\n", o.Seed, o.Profile, o.N)
+	most := model.Ms(long.Milliseconds())
+	var traces []*trace.Trace
+	skipped := map[string]int{}
+	drawn := 0
+	for ; len(traces) < o.N && drawn < 100*o.N; drawn++ {
+		tr := gen.Draw(check.Mix(o.Seed, drawn), o.Profile)
+		if why := real.Why(tr, most); why != "" {
+			skipped[why]++
+			continue
+		}
+		tr.Name = fmt.Sprintf("trace %d", drawn)
+		traces = append(traces, tr)
+	}
+	began := time.Now()
+	plays, events, bad, again := 0, 0, 0, 0
+	var wrong error
+	seen := map[string]bool{}
+	real.Run(inModes(traces, !o.OneMode), workers(o.Workers), most+most/2, func(*trace.Trace) sim.PlayOptions { return sim.PlayOptions{} }, func(x real.Outcome) {
+		if x.Why != "" { // in the other mode it takes longer
+			skipped[x.Why]++
+			return
+		}
+		plays++
+		events += x.R.Events
+		again += x.Tries - 1
+		if !x.R.Failed() {
+			return
+		}
+		bad++
+		sig := "ERROR"
+		if len(x.R.Violations) > 0 {
+			sig = check.Signature(x.Trace, x.R.Violations[0])
+		}
+		if seen[sig] {
+			return
+		}
+		seen[sig] = true
+		x.Trace.Name = filepath.Join(o.Dir, fmt.Sprintf("real-%d.ndjson", len(seen)))
+		if err := keep(x.Trace); err != nil {
+			wrong = err
+		}
+		printed(w, x.Trace, x.R, false)
+		if x.Tries > 1 {
+			fmt.Fprintf(w, "  late    the machine was %d ms late, in the last of %d plays\n", x.Late.Milliseconds(), x.Tries)
+		}
+		fmt.Fprintf(w, "  replay  mcpsim replay -real %s\n", x.Trace.Name)
+	})
+	if again > 0 {
+		fmt.Fprintf(w, "%5d times played again: a finding while the machine itself was late is none\n", again)
+	}
+	for _, why := range byCount(skipped) {
+		fmt.Fprintf(w, "%5d drawn anew: %s\n", skipped[why], why)
+	}
+	fmt.Fprintf(w, "%d traces, %d plays for real, %d events in %.1f s, %d failed (%d kinds)\n", len(traces), plays, events, time.Since(began).Seconds(), bad, len(seen))
+	switch {
+	case wrong != nil:
+		return wrong
+	case bad > 0:
+		return errFinding
+	}
+	return nil
+}
+
+func keep(tr *trace.Trace) error {
+	if err := os.MkdirAll(filepath.Dir(tr.Name), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(tr.Name, trace.Print(tr), 0o644)
 }
 
 func workers(n int) int {

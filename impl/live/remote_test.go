@@ -110,6 +110,7 @@ func TestModernStreamThatEndsIsOpenedAgainAndAServerThatGoesIsLost(t *testing.T)
 	y.await("the stream to be opened again", func() bool { return listens() == 2 })
 	announceUntilHeard(t, y, d)
 	y.serve("srv", realserver.Behaviour{Fault: "refuse"})
+	y.Crash("srv") // nobody is there to come back to
 	wait(t, "the loss", d.exit)
 	must(t, d.Close(patient(t)))
 }

@@ -19,10 +19,12 @@ type HTTPServer struct {
 
 	mu       sync.Mutex
 	addr     string
-	srv      *http.Server // nil: it refuses
+	srv      *http.Server
+	ln       net.Listener // nil: it refuses
 	served   sync.WaitGroup
 	sessions map[string]bool // of the older era
 	streams  map[*stream]bool
+	conns    map[net.Conn]bool
 	nextID   int
 	life     context.Context // of everything until the next crash
 	kill     context.CancelFunc
@@ -33,6 +35,7 @@ type HTTPServer struct {
 type stream struct {
 	session      string
 	sse          bool
+	end          context.CancelFunc
 	subscription json.RawMessage
 	lines        chan []byte
 }
@@ -66,12 +69,15 @@ func NewHTTPServer(name, addr string, b Behaviour, report func(Report)) (*HTTPSe
 		return nil, err
 	}
 	h := &HTTPServer{URL: "http://" + ln.Addr().String() + "/", addr: ln.Addr().String(),
-		engine: engine{command: name, report: report, b: b}}
+		engine: engine{command: name, report: report, b: b}, conns: map[net.Conn]bool{}}
 	h.reset()
+	h.srv = &http.Server{Handler: h, ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
+		return context.WithValue(ctx, connKey{}, &connState{})
+	}, ConnState: h.follow}
 	if b.faultAt("start") == "refuse" {
 		return h, ln.Close()
 	}
-	h.serveOn(ln)
+	h.listen(ln)
 	return h, nil
 }
 
@@ -92,11 +98,10 @@ type connState struct {
 	started bool
 }
 
-func (h *HTTPServer) serveOn(ln net.Listener) {
-	srv := &http.Server{Handler: h, ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
-		return context.WithValue(ctx, connKey{}, &connState{})
-	}}
-	h.srv = srv
+// listen takes new connections. The lock is held, or nobody knows h yet.
+func (h *HTTPServer) listen(ln net.Listener) {
+	srv := h.srv
+	h.ln = ln
 	h.served.Add(1)
 	go func() {
 		defer h.served.Done()
@@ -111,14 +116,25 @@ func (h *HTTPServer) behave(b Behaviour) {
 	defer h.mu.Unlock()
 	switch {
 	case h.closed:
-	case refuses && h.srv != nil:
-		h.reset()
-		_ = h.srv.Close()
-		h.srv = nil
-	case !refuses && h.srv == nil:
+	case refuses && h.ln != nil: // who is connected stays so
+		_ = h.ln.Close()
+		h.ln = nil
+	case !refuses && h.ln == nil:
 		if ln, err := net.Listen("tcp", h.addr); err == nil {
-			h.serveOn(ln)
+			h.listen(ln)
 		}
+	}
+}
+
+// follow keeps the connections that are open.
+func (h *HTTPServer) follow(c net.Conn, state http.ConnState) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch state {
+	case http.StateNew:
+		h.conns[c] = true
+	case http.StateClosed, http.StateHijacked:
+		delete(h.conns, c)
 	}
 }
 
@@ -127,18 +143,17 @@ func (h *HTTPServer) crash() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.reset()
+	for c := range h.conns {
+		_ = c.Close()
+	}
 }
 
 func (h *HTTPServer) close() {
 	h.mu.Lock()
 	h.closed = true
 	h.reset()
-	srv := h.srv
-	h.srv = nil
 	h.mu.Unlock()
-	if srv != nil {
-		_ = srv.Close()
-	}
+	_ = h.srv.Close()
 	h.served.Wait()
 }
 
@@ -218,6 +233,18 @@ func (h *HTTPServer) begin(ctx context.Context, r *http.Request, transport strin
 	}
 }
 
+// exit ends one session and its streams: behind one address everybody has a server of his own.
+func (h *HTTPServer) exit(session string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.sessions, session)
+	for s := range h.streams {
+		if s.session == session && session != "" {
+			s.end()
+		}
+	}
+}
+
 func (h *HTTPServer) endSession(id string) {
 	h.mu.Lock()
 	known := h.sessions[id]
@@ -273,7 +300,7 @@ func (h *HTTPServer) post(ctx context.Context, w http.ResponseWriter, r *http.Re
 	w.Header().Set("Content-Type", "application/json")
 	switch out.fault {
 	case "exit":
-		h.crash()
+		h.exit(session)
 		drop()
 	case "hang":
 		<-ctx.Done()
@@ -317,6 +344,8 @@ func (h *HTTPServer) serveSSE(ctx context.Context, w http.ResponseWriter) {
 
 // stream writes what comes for a stream until its end.
 func (h *HTTPServer) stream(ctx context.Context, w http.ResponseWriter, s *stream) {
+	ctx, s.end = context.WithCancel(ctx)
+	defer s.end()
 	h.mu.Lock()
 	h.streams[s] = true
 	h.mu.Unlock()
@@ -371,7 +400,7 @@ func (h *HTTPServer) postSSE(ctx context.Context, w http.ResponseWriter, r *http
 	go func() {
 		switch out := h.serve(life, m); out.fault {
 		case "exit":
-			h.crash()
+			h.exit(s.session)
 		case "garbage":
 			s.send([]byte(garbage))
 		case "hang":

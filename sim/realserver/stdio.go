@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -50,6 +51,10 @@ type stdio struct {
 	subscribed json.RawMessage // the request that asked
 
 	exiting sync.Once
+
+	running  atomic.Bool // it has begun, and its input is open
+	helperMu sync.Mutex
+	helper   *os.Process
 }
 
 // ServeStdio serves over a stream each way and ends the process as the behaviour says. socket may be empty.
@@ -115,6 +120,9 @@ func (s *stdio) obey(c Command) {
 			b = *p
 		}
 		s.behave(b)
+		if s.running.Load() {
+			s.syncHelper()
+		}
 	}
 	for _, list := range c.ListChanged {
 		s.announce(list)
@@ -144,14 +152,14 @@ func (s *stdio) write(line []byte) {
 
 func (s *stdio) run(in io.Reader) {
 	b := s.behaviour()
-	if b.Grandchild {
-		s.spawnHelper(b.IgnoreTerm)
+	if b.faultAt("start") == "refuse" { // now only: what has begun cannot be refused any more
+		s.exit(127) // as a shell says that there is no such command
 	}
+	s.running.Store(true)
+	s.syncHelper()
 	pause(context.Background(), b.delay("start"))
 	b = s.behaviour()
 	switch b.faultAt("start") {
-	case "refuse":
-		s.exit(127) // as a shell says that there is no such command
 	case "exit":
 		s.exit(3)
 	case "hang":
@@ -171,6 +179,7 @@ func (s *stdio) run(in io.Reader) {
 		}
 		s.take(m)
 	}
+	s.running.Store(false)
 	s.link.report(Report{Event: "input_closed", Command: s.command})
 	s.end()
 }
@@ -221,6 +230,19 @@ func (s *stdio) end() {
 	s.exit(0)
 }
 
+// syncHelper starts a helper, or ends it, as the behaviour has it now.
+func (s *stdio) syncHelper() {
+	s.helperMu.Lock()
+	defer s.helperMu.Unlock()
+	switch b := s.behaviour(); {
+	case b.Grandchild && s.helper == nil:
+		s.spawnHelper(b.IgnoreTerm)
+	case !b.Grandchild && s.helper != nil:
+		_ = s.helper.Kill()
+		s.helper = nil
+	}
+}
+
 // spawnHelper starts a process that stays in the group and holds the output open.
 func (s *stdio) spawnHelper(stubborn bool) {
 	exe, err := os.Executable()
@@ -241,6 +263,7 @@ func (s *stdio) spawnHelper(stubborn bool) {
 		return
 	}
 	s.link.report(Report{Event: "helper", Command: s.command, Pid: cmd.Process.Pid, Helper: true, Conn: os.Getenv(ConnVariable)})
+	s.helper = cmd.Process
 	go func() { _ = cmd.Wait() }()
 }
 
