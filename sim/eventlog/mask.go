@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,6 +34,7 @@ type masker struct {
 	secrets       []pair // longest first: env and header values
 	arguments     []pair
 	seen          map[string]bool // of both
+	big           map[string]bool // numbers
 }
 
 type pair struct{ text, mask string }
@@ -54,7 +54,7 @@ type spot struct {
 }
 
 func newMasker(key []byte, t *model.Table) *masker {
-	return &masker{key: key, real: t, plain: map[string]bool{}, hidden: map[string]bool{}, spots: map[string]*spot{}, seen: map[string]bool{}}
+	return &masker{key: key, real: t, plain: map[string]bool{}, hidden: map[string]bool{}, spots: map[string]*spot{}, seen: map[string]bool{}, big: map[string]bool{}}
 }
 
 // launch begins a process and returns its launch as the log has it.
@@ -113,24 +113,22 @@ func (m *masker) number(s string) (string, bool) {
 		return "", false
 	}
 	n := binary.BigEndian.Uint64(m.sum(s))
-	if beyond(s) {
+	if m.beyond(s) {
 		return "9" + strconv.FormatUint(1e18+n%1e18, 10), true
 	}
 	return strconv.FormatUint(1e14+n%9e14, 10), true
 }
 
-// beyond reports what costs an entry its place: an integer beyond 2^53 (SRC-8).
-func beyond(s string) bool {
-	const most = 1 << 53
-	f, err := strconv.ParseFloat(s, 64)
-	if err != nil || (f > most || f < -most) && f == math.Trunc(f) {
-		return true
+// beyond reports what costs an entry its place: an integer beyond 2^53 (SRC-8), by the model's own reading.
+func (m *masker) beyond(s string) bool {
+	b, ok := m.big[s]
+	if !ok {
+		v := model.Obj(model.Member{Key: "command", Value: model.Str("x")}, model.Member{Key: "n", Value: &model.Value{Kind: model.Number, Text: s}})
+		c, _ := model.NewTable(&model.Launch{}).Entry("x", v, true)
+		b = c == nil
+		m.big[s] = b
 	}
-	if digits := strings.TrimPrefix(s, "-"); len(digits) >= 16 && !strings.ContainsAny(digits, ".eE") {
-		n, err := strconv.ParseInt(digits, 10, 64)
-		return err != nil || n > most
-	}
-	return false
+	return b
 }
 
 // expandable masks a value that SRC-9 expands. A command or a directory without variables stays as it is, unless some

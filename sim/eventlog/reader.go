@@ -34,7 +34,7 @@ const RealSlackMs model.Ms = 250
 var Shows = []string{"tools", "prompts", "resources", "text", "error", "file", "shadows", "notices", "hint", "calls", "pool",
 	"records", "dials", "processes"}
 
-// Item is one line, read: exactly one of Input, Event, Snapshot (or Settled) and Passed.
+// Item is one line, read: exactly one of Input, Event, Snapshot (or Settled), Passed and Expect.
 type Item struct {
 	T        model.Ms
 	Input    *model.Input
@@ -42,6 +42,7 @@ type Item struct {
 	Snapshot *model.Snapshot
 	Settled  *bool
 	Passed   bool
+	Expect   bool
 }
 
 // Reader reads a log line by line. Configs are interned in its table, which follows restarts.
@@ -51,6 +52,7 @@ type Reader struct {
 	About  About
 	Table  *model.Table
 	Launch *model.Launch // of the present process
+	Asked  bool          // lines may be questions: "expect", and "settled" without a snapshot
 
 	n       int // lines read
 	t       model.Ms
@@ -247,13 +249,17 @@ func (r *Reader) item(e *Entry) (*Item, error) {
 		return nil, err
 	}
 	switch {
+	case !r.Asked && e.Expect:
+		return nil, errors.New(`"expect" is a question to mcpsim oracle, and nothing that happened`)
+	case !r.Asked && e.Settled != nil && *e.Settled && e.Snapshot == nil:
+		return nil, errors.New(`"settled":true needs the key "snapshot": what the host shows`)
 	case e.T < 0:
 		return nil, errors.New(`a line needs the key "t": whole milliseconds since the start`)
 	case e.T < r.t:
 		return nil, fmt.Errorf("time runs backwards: t is %d after %d; write lines in the order in which things happened", e.T, r.t)
 	}
 	r.t = e.T
-	it := &Item{T: e.T, Settled: e.Settled, Passed: e.Passed}
+	it := &Item{T: e.T, Settled: e.Settled, Passed: e.Passed, Expect: e.Expect}
 	var err error
 	if e.Input == "restart" {
 		it.Input, err = r.restart(e)

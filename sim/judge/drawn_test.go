@@ -12,7 +12,7 @@ import (
 
 // TestDrawnLogsAreClean: the same of drawn traces of every profile, in both modes.
 func TestDrawnLogsAreClean(t *testing.T) {
-	n := 60
+	n := 40
 	if testing.Short() {
 		n = 10
 	}

@@ -4,7 +4,7 @@ package judge
 type JSON struct {
 	Log       string          `json:"log"`
 	Line      int             `json:"line"`
-	Host      string          `json:"host,omitempty"`
+	Host      string          `json:"host,omitzero"`
 	Lines     int             `json:"lines"`
 	Inputs    int             `json:"inputs"`
 	Events    int             `json:"events"`
@@ -22,9 +22,9 @@ type JSONFinding struct {
 	Sentence  string   `json:"sentence"`
 	Rules     []string `json:"rules"`
 	Detail    string   `json:"detail"`
-	Session   string   `json:"session,omitempty"`
-	Server    string   `json:"server,omitempty"`
-	Conn      int      `json:"conn,omitempty"`
+	Session   string   `json:"session,omitzero"`
+	Server    string   `json:"server,omitzero"`
+	Conn      int      `json:"conn,omitzero"`
 }
 
 // JSONUnchecked is one invariant that could not be checked, or not in every way.
@@ -40,10 +40,14 @@ func (r *Report) JSON() JSON {
 	out := JSON{Log: r.Log, Line: r.First, Host: r.Host, Lines: r.Lines, Inputs: r.Inputs, Events: r.Events, Settled: r.Shown, Checks: r.Checks,
 		Findings: []JSONFinding{}, Unchecked: []JSONUnchecked{}}
 	for _, f := range r.Findings {
-		out.Findings = append(out.Findings, JSONFinding{f.Line, int64(f.At), f.Invariant, f.Sentence, f.Rules, f.Detail, string(f.Session), f.Server, int(f.Conn)})
+		out.Findings = append(out.Findings, jsonFinding(&f))
 	}
 	for _, u := range r.Unchecked {
 		out.Unchecked = append(out.Unchecked, JSONUnchecked{u.Invariant, u.All, u.Count, u.Lacks})
 	}
 	return out
+}
+
+func jsonFinding(f *Finding) JSONFinding {
+	return JSONFinding{f.Line, int64(f.At), f.Invariant, f.Sentence, f.Rules, f.Detail, string(f.Session), f.Server, int(f.Conn)}
 }

@@ -4,6 +4,7 @@
 //	judge.go    a log, line by line, into a model.Machine
 //	lacks.go    what cannot be decided without which events
 //	start.go    what a header says of the start
+//	oracle.go   the same for a program that asks as it goes
 //	record.go   a trace played in the simulated world, as a log
 package judge
 
@@ -183,10 +184,15 @@ func slackOf(j *Judge, opt Options) model.Ms {
 }
 
 // Line judges the next line.
-func (j *Judge) Line(text []byte) (err error) {
-	it, err := j.r.Line(text)
+func (j *Judge) Line(text []byte) error {
+	_, err := j.line(text)
+	return err
+}
+
+func (j *Judge) line(text []byte) (it *eventlog.Item, err error) {
+	it, err = j.r.Line(text)
 	if err != nil || it == nil {
-		return err
+		return nil, err
 	}
 	j.report.Lines = j.r.Number() - j.report.First + 1
 	defer func() {
@@ -194,7 +200,7 @@ func (j *Judge) Line(text []byte) (err error) {
 			err = &trace.Error{File: j.r.Name, Line: j.r.Number(), Col: 1, Msg: fmt.Sprintf("the model cannot go on from here: %v; this line says what cannot be at this point", e)}
 		}
 	}()
-	return j.take(it)
+	return it, j.take(it)
 }
 
 func (j *Judge) take(it *eventlog.Item) error {
@@ -274,6 +280,9 @@ func (j *Judge) settled(at model.Ms, got *model.Snapshot) {
 	want, bad := j.m.Settled(at)
 	j.want = want
 	j.found(settled, bad)
+	if got == nil {
+		return // only asked what must be so
+	}
 	j.hide(want, got)
 	j.found(compared, sim.Compare(at, want, got))
 }
