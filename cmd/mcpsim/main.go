@@ -66,6 +66,6 @@ Exit 0: fine. 1: something was found. 2: the invocation or an input is broken.`,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
-	root.AddCommand(newCheck(), newReplay(), newShrink(), newCorpus(), newRules(), newAdapter(), newConform(), newJudge(), newRecord(), newOracle(), newFakeServer())
+	root.AddCommand(newCheck(), newReplay(), newShrink(), newCorpus(), newRules(), newAdapter(), newConform(), newJudge(), newRecord(), newOracle(), newLive(), newFakeServer())
 	return root
 }

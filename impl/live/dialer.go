@@ -121,8 +121,8 @@ func (d *Dialer) Dial(op port.Op, spec config.DialSpec) (port.Conn, error) {
 	return c, nil
 }
 
-// log is the end of what the last process of a server wrote to its stderr.
-func (d *Dialer) log(server string) []string {
+// Log is the last of what a stdio server wrote to its stderr, as Session.ServerLog has it. It may be called from anywhere.
+func (d *Dialer) Log(server string) []string {
 	d.mu.Lock()
 	c := d.logs[server]
 	d.mu.Unlock()

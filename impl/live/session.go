@@ -141,7 +141,7 @@ func (s *Session) ServerLog(server string) []string {
 	if s.h.dialer == nil {
 		return nil
 	}
-	return s.h.dialer.log(server)
+	return s.h.dialer.Log(server)
 }
 
 // Reload reads every source, and runs a pass whatever was found, so that failed servers are tried again. It returns when
