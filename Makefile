@@ -17,7 +17,7 @@ race: ## the tests of what is concurrent, under the race detector
 	go test -race ./impl/live/... ./sim/check/...
 
 mutants: ## break the code on purpose, every way we know; fails on a survivor
-	go test ./properties/mutants -run TestMutants -mutants=all -timeout 60m -v
+	go test ./properties/mutants -run TestMutants -mutants=all -record -timeout 60m -v
 
 bench: ## the bars of the design, bar and figure side by side (some minutes)
 	go test ./properties -run '^$$' -bench Bars -benchtime 1x -timeout 60m

@@ -3,7 +3,12 @@
 // over them at build time; nothing in the tree changes.
 package mutants
 
-import "slices"
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Edit replaces Old, which occurs exactly once in File (relative to the module), by New.
 type Edit struct{ File, Old, New string }
@@ -19,6 +24,28 @@ type Mutant struct {
 
 // Edits are all replacements of a mutant.
 func (m *Mutant) Edits() []Edit { return append([]Edit{{m.File, m.Old, m.New}}, m.Also...) }
+
+//go:embed KILLED.md
+var killedText string
+
+// Kill is one line of KILLED.md: what found a mutant.
+type Kill struct{ By, Traces, Seconds, Steps string }
+
+// Killed reads KILLED.md, which a recorded run of all mutants writes.
+func Killed() (map[string]Kill, error) {
+	out := map[string]Kill{}
+	for _, l := range strings.Split(killedText, "\n") {
+		if !strings.HasPrefix(l, "| ") || strings.HasPrefix(l, "| mutant ") {
+			continue
+		}
+		f := strings.Split(strings.Trim(l, "| "), " | ")
+		if len(f) != 6 {
+			return nil, fmt.Errorf("KILLED.md: expected six columns: %s", l)
+		}
+		out[f[0]] = Kill{f[2], f[3], f[4], f[5]}
+	}
+	return out, nil
+}
 
 // All is every mutant: of the host, of the rules one by one, of its sharing (pool-…), of the model (model-…).
 var All = slices.Concat(host, rules, pool, model)

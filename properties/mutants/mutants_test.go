@@ -4,17 +4,21 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
 
 var which = flag.String("mutants", "few", "which mutants are run: all, few, or a name")
+
+var record = flag.Bool("record", false, "write what this run finds into KILLED.md")
 
 const traces = "3000"
 
@@ -50,6 +54,9 @@ func mutate(t *testing.T, m *Mutant) map[string]string {
 		}
 		if n := strings.Count(text, e.Old); n != 1 {
 			t.Errorf("%s: %s holds %q %d times, want once", m.Name, e.File, e.Old, n)
+		}
+		if e.Old == e.New {
+			t.Errorf("%s: it changes nothing in %s", m.Name, e.File)
 		}
 		files[e.File] = strings.Replace(text, e.Old, e.New, 1)
 	}
@@ -140,6 +147,51 @@ var corpusFinding = regexp.MustCompile(`(INV|LIVE)-\d+|EXPECT`)
 
 var invariantID = regexp.MustCompile(`^(INV|LIVE)-\d+$`)
 
+// killed is the table that a recorded run leaves.
+const killed = "KILLED.md"
+
+// TestKilledIsComplete: every mutant has its line in the record, and no line is of a mutant that is gone.
+func TestKilledIsComplete(t *testing.T) {
+	lines, err := Killed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range All {
+		if lines[m.Name].By == "" {
+			t.Errorf("%s has no line in %s: run make mutants", m.Name, killed)
+		}
+		delete(lines, m.Name)
+	}
+	for name := range lines {
+		t.Errorf("%s has a line in %s and is no mutant", name, killed)
+	}
+}
+
+// writeKilled writes the record, in the order of All.
+func writeKilled(t *testing.T, lines map[string]Kill) {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString(`# What killed each mutant
+
+Written by ` + "`make mutants`" + `: the invariant that found the mistake, after how many drawn traces (seed 1) and
+seconds, and the steps of the failing trace, shrunk and as drawn. Where no drawn trace found it, the
+corpus did. Seconds are of the machine that ran it.
+
+| mutant | breaks | killed by | traces | seconds | steps (drawn) |
+|---|---|---|---|---|---|
+`)
+	for _, m := range All {
+		k, ran := lines[m.Name]
+		if !ran {
+			continue
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", m.Name, m.Hole, k.By, k.Traces, k.Seconds, k.Steps)
+	}
+	if err := os.WriteFile(killed, []byte(b.String()), 0o644); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestMutants runs the checker on mutants: each must be found, and found as a broken invariant rather than as a crash. A
 // finding says nothing unless the sources as they are have none on the same traces.
 func TestMutants(t *testing.T) {
@@ -167,14 +219,31 @@ func TestMutants(t *testing.T) {
 			t.Fatalf("the sources as they are fail with profile %q: %+v", p, r)
 		}
 	}
+	lines, err := Killed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	line := func(m *Mutant, k Kill) {
+		mu.Lock()
+		defer mu.Unlock()
+		lines[m.Name] = k
+	}
+	t.Cleanup(func() { // after the parallel ones
+		if *record && !t.Failed() {
+			writeKilled(t, lines)
+		}
+	})
 	for _, m := range chosen {
 		t.Run(m.Name, func(t *testing.T) {
+			t.Parallel()
 			bin := build(t, mutate(t, &m))
 			began := time.Now()
 			r := check(t, bin, m.Profile)
 			took := time.Since(began).Seconds()
 			if len(r.Failures) == 0 {
 				if id := corpusFinds(t, bin); id != "" {
+					line(&m, Kill{By: id, Traces: "corpus", Seconds: fmt.Sprintf("%.1f", time.Since(began).Seconds()), Steps: "-"})
 					t.Logf("%s (%s): %s on the corpus, after %d drawn traces found nothing in %.1f s", m.Name, m.Hole, id, r.Traces, took)
 					return
 				}
@@ -184,6 +253,7 @@ func TestMutants(t *testing.T) {
 			if !invariantID.MatchString(f.Invariant) {
 				t.Fatalf("%s (%s): %s is no invariant: %s", m.Name, m.Hole, f.Invariant, f.Detail)
 			}
+			line(&m, Kill{f.Invariant, fmt.Sprint(f.Trace + 1), fmt.Sprintf("%.1f", took), fmt.Sprintf("%d (%d)", f.Steps, f.Drawn)})
 			t.Logf("%s (%s): %s after %d traces, %.1f s; %d steps of %d drawn", m.Name, m.Hole, f.Invariant, f.Trace+1, took, f.Steps, f.Drawn)
 		})
 	}
