@@ -452,7 +452,7 @@ var Resolve trace.URL = fakemcp.ResolveURL
 func resolved(tr *trace.Trace, url trace.URL) *trace.Trace {
 	out := &trace.Trace{Header: *url.Header(&tr.Header), Name: tr.Name, Steps: make([]trace.Step, len(tr.Steps))}
 	for i := range tr.Steps {
-		out.Steps[i] = *url.Step(&tr.Steps[i])
+		url.StepInto(&out.Steps[i], &tr.Steps[i])
 	}
 	return out
 }

@@ -41,6 +41,13 @@ func (c *Cache) reset() {
 	c.docs, c.maps, c.entries, c.size = map[string]*parsed{}, map[string]*entryMap{}, map[entryKey]*interpreted{}, 0
 }
 
+// Trim forgets everything if more than so many bytes are held: what will not be asked for again only burdens the collector.
+func (c *Cache) Trim(limit int) {
+	if c.size > limit {
+		c.reset()
+	}
+}
+
 // room makes room for n more bytes.
 func (c *Cache) room(n int) {
 	if c.size += n; c.size > maxCache {

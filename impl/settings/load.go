@@ -194,8 +194,12 @@ func (s *Sources) take(src *source, r *reading, why string) {
 		return
 	}
 	first := !src.loaded
+	was := src.layer
 	change := src.load(r, s.o.Cache)
-	src.active, s.layers = true, nil
+	if !src.active || !src.layer.same(&was) {
+		s.layers = nil
+	}
+	src.active = true
 	outcome := "kept"
 	switch src.state {
 	case good:

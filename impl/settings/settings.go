@@ -49,6 +49,13 @@ type Layer struct {
 	Allowed, Excluded []string        // as written
 }
 
+// same reports whether two layers are the same memory.
+func (l *Layer) same(o *Layer) bool {
+	return l.HasAllowed == o.HasAllowed && shared(l.Servers, o.Servers) && shared(l.Allowed, o.Allowed) && shared(l.Excluded, o.Excluded)
+}
+
+func shared[T any](a, b []T) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
+
 // Sources are the files of one host.
 type Sources struct {
 	o     Options

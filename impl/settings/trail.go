@@ -38,6 +38,7 @@ type component struct {
 func walk(fs port.FS, path string) trail {
 	var t trail
 	rest := components(path)
+	t.steps = make([]step, 0, len(rest))
 	if len(rest) > 0 {
 		rest[len(rest)-1].own = true
 	}
@@ -64,7 +65,7 @@ func walk(fs port.FS, path string) trail {
 		last := len(rest) == 0
 		t.steps = append(t.steps, step{done, c.name, last})
 		at := &t.steps[len(t.steps)-1]
-		next := filepath.Join(done, c.name)
+		next := child(done, c.name)
 		info, _, err := fs.LstatIfPossible(next)
 		switch {
 		case errors.Is(err, iofs.ErrNotExist):
@@ -105,9 +106,17 @@ func walk(fs port.FS, path string) trail {
 	return bad("a directory")
 }
 
+// child joins a clean directory and a name.
+func child(dir, name string) string {
+	if dir == "/" {
+		return dir + name
+	}
+	return dir + "/" + name
+}
+
 func components(path string) []component {
-	var out []component
-	for _, name := range strings.Split(path, "/") {
+	out := make([]component, 0, 1+strings.Count(path, "/"))
+	for name := range strings.SplitSeq(path, "/") {
 		if name != "" && name != "." {
 			out = append(out, component{name: name})
 		}

@@ -66,6 +66,9 @@ type ioFault struct {
 	times int
 }
 
+// cacheBetween is how much of what was parsed outlives a trace, in bytes: enough for plays of one and the same.
+const cacheBetween = 1 << 20
+
 // NewFakeStage returns an empty world; Reset fills it.
 func NewFakeStage() *FakeStage {
 	st := &FakeStage{q: fakeclock.New(0), cache: config.NewCache()}
@@ -85,6 +88,7 @@ func (st *FakeStage) Now() model.Ms { return model.Ms(st.q.Now()) }
 // Reset builds the world of a header.
 func (st *FakeStage) Reset(h *trace.Header, t *model.Table, sink sim.Sink) error {
 	st.t, st.sink, st.l = t, sink, sim.LaunchOf(&h.Launch)
+	st.cache.Trim(cacheBetween)
 	st.q.Reset(h.Order)
 	st.mcp.Reset()
 	st.x = NewTranslator(t)

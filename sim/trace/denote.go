@@ -26,19 +26,21 @@ func Denote(data []byte) model.Content {
 	c = denote(data)
 	denoted.Lock()
 	defer denoted.Unlock()
-	if len(denoted.m) >= maxDenoted || denoted.m == nil {
-		denoted.m = make(map[string]model.Content)
+	if denoted.size += len(data); denoted.size > maxDenoted || denoted.m == nil {
+		denoted.m, denoted.size = make(map[string]model.Content), len(data)
 	}
 	denoted.m[string(data)] = c
 	return c
 }
 
-// maxDenoted bounds the cache; when it is full it starts anew.
-const maxDenoted = 4096
+// maxDenoted bounds the texts in the cache, in bytes; when it is full it starts anew. It serves plays of one trace: what is
+// kept longer only burdens the collector.
+const maxDenoted = 128 << 10
 
 var denoted struct {
 	sync.Mutex
-	m map[string]model.Content
+	m    map[string]model.Content
+	size int
 }
 
 func denote(data []byte) model.Content {

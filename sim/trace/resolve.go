@@ -96,7 +96,14 @@ func mapObject(v *model.Value, f func(string) string) *model.Value {
 
 // Step returns the step with every placeholder replaced. The step itself is not changed.
 func (u URL) Step(s *Step) *Step {
-	c := *s
+	c := new(Step)
+	u.StepInto(c, s)
+	return c
+}
+
+// StepInto makes c the step with every placeholder replaced.
+func (u URL) StepInto(c, s *Step) {
+	*c = *s
 	c.JSON, c.Servers, c.Mcp, c.Other, c.Config = u.Value(s.JSON), u.Value(s.Servers), u.Value(s.Mcp), u.Value(s.Other), u.Value(s.Config)
 	c.Text = u.Text(s.Text)
 	if s.Launch != nil {
@@ -107,7 +114,6 @@ func (u URL) Step(s *Step) *Step {
 		c.Expect = s.Expect.clone()
 		u.expect(c.Expect)
 	}
-	return &c
 }
 
 // Launch returns a launch with every placeholder replaced.
