@@ -228,11 +228,18 @@ func (c *remoteConn) SendRequest(ctx context.Context, r transport.JSONRPCRequest
 		send = c.subscribe
 	}
 	resp, err := send(ctx, r)
-	if err != nil && errors.Is(context.Cause(ctx), hostmcp.ErrClosed) {
-		err = context.Cause(ctx)
+	if cause := context.Cause(ctx); err != nil && (errors.Is(cause, hostmcp.ErrClosed) || errors.Is(cause, hostmcp.ErrProtocol)) {
+		err = cause
 	}
 	return resp, err
 }
+
+// errRemoteGarbage is why a request failed whose server wrote something on the stream of the older transport that is no
+// message.
+var errRemoteGarbage = fmt.Errorf("%w: an event that is no MCP message", hostmcp.ErrProtocol)
+
+// spoiled fails every request, present and future: which of them the garbage was to answer is not known.
+func (c *remoteConn) spoiled() { c.gone(errRemoteGarbage) }
 
 // subscribe keeps the subscription of a modern connection standing: a stream that ends is opened again, as long as the
 // server is there. The server acknowledges each, and then everything is listed again, so nothing is missed.

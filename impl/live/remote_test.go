@@ -126,9 +126,6 @@ func TestFaultsOfRemoteServersHaveTheirClass(t *testing.T) {
 	} {
 		for name, kind := range map[string]config.Kind{"streamable": config.HTTP, "sse": config.SSE} {
 			t.Run(c.want+"/"+name, func(t *testing.T) {
-				if c.want == "protocol" && kind == config.SSE {
-					t.Skip("what is no JSON on the stream of the older transport is dropped, so it times out")
-				}
 				noLeaks(t)
 				y := newYard(t)
 				y.serve("srv", c.b)
@@ -160,5 +157,32 @@ func TestURLThatIsNoneFailsWithoutQuotingIt(t *testing.T) {
 	}
 	if _, err := x.d.Dial(portOp(1), config.DialSpec{Server: "s", Kind: config.SDK}); err == nil || errors.Is(err, hostmcp.ErrProtocol) {
 		t.Errorf("a server that was not given: %v", err)
+	}
+}
+
+// A message that spans reads and lines is judged whole; other events are not.
+func TestGarbageInAStreamOfEventsIsSeen(t *testing.T) {
+	for _, c := range []struct {
+		stream string
+		want   bool
+	}{
+		{"event: endpoint\ndata: /?stream=1\n\n", false},
+		{"event: message\ndata: {\"a\":1}\n\n", false},
+		{"data: {\ndata: \"a\":1}\r\n\r\n", false},
+		{": a comment\n\nevent: other\ndata: [}\n\n", false},
+		{"event: message\ndata: [}\n\n", true},
+		{"data: {\"a\"\n\ndata: :1}\n\n", true},
+		{"event: message\ndata: [}\n", false}, // it has not ended
+	} {
+		for size := 1; size <= len(c.stream); size++ {
+			got := 0
+			e := &eventCheck{garbage: func() { got++ }}
+			for at := 0; at < len(c.stream); at += size {
+				e.see([]byte(c.stream[at:min(at+size, len(c.stream))]))
+			}
+			if (got == 1) != c.want || got > 1 {
+				t.Errorf("%q in pieces of %d: told %d times", c.stream, size, got)
+			}
+		}
 	}
 }

@@ -1,7 +1,9 @@
 package live
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"mime"
@@ -29,7 +31,11 @@ func (t *watchedTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		release()
 	} else {
-		resp.Body = &watchedBody{ReadCloser: resp.Body, closed: release}
+		body := &watchedBody{ReadCloser: resp.Body, closed: release}
+		if t.c.sse != nil && r.Method == http.MethodGet && isEventStream(resp) {
+			body.events = &eventCheck{garbage: t.c.spoiled}
+		}
+		resp.Body = body
 	}
 	if t.c.sse == nil && r.Method == http.MethodGet {
 		t.stream(r, resp, err)
@@ -71,10 +77,14 @@ type watchedBody struct {
 	io.ReadCloser
 	ended  func() // nil: nobody asks
 	closed func()
+	events *eventCheck // nil: it is no stream of messages
 }
 
 func (b *watchedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
+	if b.events != nil {
+		b.events.see(p[:n])
+	}
 	if err != nil && b.ended != nil {
 		b.ended()
 		b.ended = nil
@@ -85,4 +95,44 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 func (b *watchedBody) Close() error {
 	defer b.closed()
 	return b.ReadCloser.Close()
+}
+
+// eventCheck sees a stream of server-sent events go by. mcp-go drops silently what it cannot parse, and the request then
+// waits for its time-out; here a message that is no JSON is told at once.
+type eventCheck struct {
+	line    []byte // that has begun
+	event   string
+	data    []byte
+	garbage func()
+	told    bool
+}
+
+func (e *eventCheck) see(p []byte) {
+	for !e.told {
+		i := bytes.IndexByte(p, '\n')
+		if i < 0 {
+			if len(e.line)+len(p) <= messageMost { // a longer one is not judged
+				e.line = append(e.line, p...)
+			}
+			return
+		}
+		e.whole(bytes.TrimRight(append(e.line, p[:i]...), "\r"))
+		e.line, p = e.line[:0], p[i+1:]
+	}
+}
+
+func (e *eventCheck) whole(line []byte) {
+	if after, ok := bytes.CutPrefix(line, []byte("event:")); ok {
+		e.event = string(bytes.TrimSpace(after))
+	} else if after, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+		if len(e.data)+len(after) <= messageMost {
+			e.data = append(append(e.data, after...), '\n')
+		}
+	} else if len(line) == 0 {
+		if (e.event == "" || e.event == "message") && len(e.data) > 0 && !json.Valid(e.data) {
+			e.told = true
+			e.garbage()
+		}
+		e.event, e.data = "", e.data[:0]
+	}
 }

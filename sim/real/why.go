@@ -16,22 +16,25 @@ func Why(tr *trace.Trace, long model.Ms) string {
 	if tr.Header.Real != "" {
 		return tr.Header.Real
 	}
+	text := string(trace.Print(tr))
+	remote := func(key string) bool { return strings.Contains(text, "{{url:"+key) }
 	for i := range tr.Header.Servers {
-		if why := whyBehaviour(&tr.Header.Servers[i].Behaviour, tr.Header.Servers[i].Key); why != "" {
+		s := &tr.Header.Servers[i]
+		if why := whyBehaviour(&s.Behaviour, remote(s.Key)); why != "" {
 			return why
 		}
 	}
 	for i := range tr.Header.Files {
-		if why := whyStep(&tr.Header.Files[i].Write); why != "" {
+		if why := whyStep(&tr.Header.Files[i].Write, remote); why != "" {
 			return why
 		}
 	}
 	for i := range tr.Steps {
-		if why := whyStep(&tr.Steps[i]); why != "" {
+		if why := whyStep(&tr.Steps[i], remote); why != "" {
 			return why
 		}
 	}
-	if strings.Contains(string(trace.Print(tr)), `"type":"sdk"`) {
+	if strings.Contains(text, `"type":"sdk"`) {
 		return "a server inside the host's own process does what no script says"
 	}
 	st := host.NewFakeStage()
@@ -41,10 +44,10 @@ func Why(tr *trace.Trace, long model.Ms) string {
 	return ""
 }
 
-func whyStep(s *trace.Step) string {
+func whyStep(s *trace.Step, remote func(key string) bool) string {
 	switch {
 	case s.Behaviour != nil:
-		return whyBehaviour(s.Behaviour, s.Server)
+		return whyBehaviour(s.Behaviour, remote(s.Server))
 	case s.Unsynced == "lost":
 		return "what a crash of the machine loses cannot be lost at will"
 	case (s.Locked() || s.Do == trace.Chmod) && os.Geteuid() == 0:
@@ -53,7 +56,7 @@ func whyStep(s *trace.Step) string {
 	return ""
 }
 
-func whyBehaviour(b *model.Behaviour, key string) string {
+func whyBehaviour(b *model.Behaviour, remote bool) string {
 	if b.Unkillable {
 		return "no process outlives a kill"
 	}
@@ -65,9 +68,8 @@ func whyBehaviour(b *model.Behaviour, key string) string {
 	if b.Linger > 0 {
 		return "no process speaks after its end"
 	}
-	if b.Fault == model.Garbage && b.FaultAt == model.StepStart {
+	if b.Fault == model.Garbage && b.FaultAt == model.StepStart && remote {
 		return "over HTTP nobody speaks before he is asked"
 	}
-	_ = key
 	return ""
 }
