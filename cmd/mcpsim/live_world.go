@@ -54,6 +54,7 @@ type liveWorld struct {
 	calls   []model.CallView
 	shown   []event.Question // what was last looked at
 
+	held      bool      // time stands still: the host reads everything, because of trust
 	changed   time.Time // when something last happened
 	settledAt model.Ms
 	dirty     bool // something happened since it was settled
@@ -192,14 +193,17 @@ func (w *liveWorld) close(kill <-chan struct{}) error {
 // turn runs f on the loop, with the world told up to now. It may be called from anywhere else.
 func (w *liveWorld) turn(f func(*impl.Host)) error {
 	return w.host.Core(context.Background(), func(core *impl.Host) {
+		if w.held && !slices.ContainsFunc(core.Busy(), func(s string) bool { return strings.HasPrefix(s, "load") || strings.HasPrefix(s, "read") }) {
+			w.held = false
+		}
 		w.catchUp()
 		f(core)
 	})
 }
 
 func (w *liveWorld) tick() {
-	if w.core == nil {
-		return // it reads what is there at the start, which is one instant
+	if w.core == nil || w.held {
+		return // it reads everything, which is one instant
 	}
 	if ms := model.Ms(w.loop.Turn().Sub(w.start).Milliseconds()); ms > w.at {
 		w.at = ms
@@ -376,8 +380,11 @@ func (w *liveWorld) records(f fileSeen) (model.Content, map[string]model.Record)
 func (w *liveWorld) do(core *impl.Host, s trace.Step) error {
 	s.Session = liveSession
 	w.touch()
-	if s.Do == trace.Look {
+	switch s.Do {
+	case trace.Look:
 		w.shown = core.Questions(liveSession)
+	case trace.Trust:
+		w.held = true
 	}
 	w.record(s)
 	return w.driver.Do(&s)
