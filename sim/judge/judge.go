@@ -57,8 +57,17 @@ type Judge struct {
 
 	booting  bool // no load will say what was read at the start
 	bootedAt model.Ms
-	changed  bool // a source has changed, and no load says when that was read
-	failed   bool // a pass was made to fail
+	unread   [model.NumScopes]bool // changed since it was last known to be read, and no load will say when it is
+	reads    bool                  // the log tells what each read got, though not when that was loaded
+	faults   bool                  // the world broke something: a read may have failed
+	reloaded [model.NumScopes]bool // a source that is not watched is read at the next reload: it was asked for since the last change
+	plain    [model.NumScopes]bool // what a read gives now is in force as it is
+	told     [model.NumScopes]bool
+	begun    bool // the process that starts has done something
+	trusted  bool
+	changed  bool            // some source has changed: which dials met the old content is unknown from then on
+	kind     model.EventKind // of the last event
+	failed   bool            // a pass was made to fail
 	want     *model.Expectation
 	t        model.Ms
 }
@@ -205,13 +214,14 @@ func (j *Judge) line(text []byte) (it *eventlog.Item, err error) {
 
 func (j *Judge) take(it *eventlog.Item) error {
 	j.boot(it)
-	j.t = it.T
+	j.t = max(j.t, it.T)
 	switch {
 	case it.Input != nil:
 		j.report.Inputs++
 		return j.input(it.T, it.Input)
 	case it.Event != nil:
 		j.report.Events++
+		j.kind = it.Event.Kind
 		j.found(observed, j.observe(it.T, it.Event))
 	case it.Settled != nil && *it.Settled:
 		j.report.Shown++
@@ -232,11 +242,33 @@ func (j *Judge) input(at model.Ms, in *model.Input) error {
 		return &trace.Error{File: j.r.Name, Line: j.r.Number(), Col: 1, Msg: err.Error()}
 	}
 	switch in.Kind {
-	case model.InFile, model.InTrust:
-		j.changed = j.changed || !j.booting
+	case model.InFile:
+		j.touched(in.Scope)
+		j.plain[in.Scope] = plain(&in.Content)
 	case model.InRecords:
-		j.changed = j.changed || !j.booting && in.On
+		j.plain[model.Approvals] = true // what cannot be read is no records
+		if in.On {
+			j.touched(model.Approvals)
+		}
+	case model.InReload:
+		j.reloaded[model.Defaults], j.reloaded[model.System] = true, true
+	case model.InTrust:
+		if in.On == j.trusted {
+			break
+		}
+		j.trusted = in.On
+		for s := range j.unread {
+			j.touched(model.Scope(s))
+		}
+		j.reloaded[model.Defaults], j.reloaded[model.System] = true, true
+	case model.InRead:
+		j.reads = true
+		if !j.booting && j.lacks["load"] { // its load follows, and is not written
+			j.m.Observe(at, &model.Event{Kind: model.EvLoad, Scope: in.Scope, Why: "reload"})
+			j.unread[in.Scope], j.changed = false, true
+		}
 	case model.InFault:
+		j.faults = true
 		j.failed = j.failed || in.FaultKind == "pass" || in.FaultKind == "publish"
 	case model.InDecide:
 		j.report.Decisions = true
@@ -250,21 +282,69 @@ func (j *Judge) input(at model.Ms, in *model.Input) error {
 
 func (j *Judge) launched(l *model.Launch) {
 	j.report.Pool = j.report.Pool || l.Mode == model.Pool
-	j.booting, j.changed = true, false
+	j.booting, j.bootedAt, j.changed = true, j.t, false
+	j.unread, j.told, j.begun, j.trusted = [model.NumScopes]bool{}, [model.NumScopes]bool{}, false, l.Trusted
+}
+
+// plain reports that a source replaces whatever was in force (SRC-6, SRC-8).
+func plain(c *model.Content) bool {
+	is := func(v *model.Value, k model.JSONKind) bool { return v == nil || v.Kind == model.Null || v.Kind == k }
+	if c.State == model.Missing {
+		return true
+	}
+	mcp := c.Value.Get("mcp")
+	return c.State == model.Good && is(c.Value.Get("mcpServers"), model.Object) && is(mcp, model.Object) &&
+		is(mcp.Get("allowed"), model.Array) && is(mcp.Get("excluded"), model.Array)
+}
+
+func (j *Judge) touched(s model.Scope) {
+	if again := j.told[s]; !j.booting || j.begun || again { // while it starts, what is told first is what is there
+		j.unread[s], j.changed, j.reloaded[s] = true, true, false
+	}
+	j.told[s] = true
 }
 
 // boot says for a host that writes no loads what it read at the start: what was there.
 func (j *Judge) boot(it *eventlog.Item) {
-	if !j.booting || it.Input != nil && it.Input.Kind != model.InReload {
+	if !j.booting {
 		return
+	}
+	if it.T == j.bootedAt {
+		if it.Input != nil && it.Input.Kind != model.InReload {
+			return
+		}
+		ev := it.Event
+		if ev == nil {
+			ev = &model.Event{}
+		}
+		switch ev.Kind {
+		case model.EvSessionOpened, model.EvWatch, model.EvUnwatch, model.EvWake, model.EvNotice:
+			j.begun = true
+			return // these may come before the first read
+		}
 	}
 	j.booting = false
 	if !j.lacks["load"] {
 		return
 	}
 	for s := model.Defaults; s < model.NumScopes; s++ {
-		j.m.Observe(it.T, &model.Event{Kind: model.EvLoad, Scope: s, Why: "start"})
+		j.m.Observe(j.bootedAt, &model.Event{Kind: model.EvLoad, Scope: s, Why: "start"})
 	}
+}
+
+// catchUp says for a host that writes no loads what it has read once it is settled: every change of what it watches.
+// A source that is bad now, or a key of the wrong type, has left in force what nobody knows.
+func (j *Judge) catchUp(at model.Ms) {
+	if !j.lacks["load"] || j.reads {
+		return
+	}
+	for s := range j.unread {
+		if scope := model.Scope(s); j.unread[s] && (j.reloaded[s] || scope != model.Defaults && scope != model.System) {
+			j.m.Observe(at, &model.Event{Kind: model.EvLoad, Scope: scope, Why: "reload"})
+			j.unread[s] = !j.plain[s]
+		}
+	}
+	j.reloaded = [model.NumScopes]bool{}
 }
 
 // observe adds what follows from an event and that the log does not have.
@@ -276,6 +356,7 @@ func (j *Judge) observe(at model.Ms, ev *model.Event) []model.Violation {
 }
 
 func (j *Judge) settled(at model.Ms, got *model.Snapshot) {
+	j.catchUp(at)
 	j.found(observed, j.m.Advance(at)) // silence first: Settled has its own findings
 	want, bad := j.m.Settled(at)
 	j.want = want

@@ -32,8 +32,16 @@ type hole struct {
 func decisions(j *Judge) bool { return j.report.Decisions }
 func calls(j *Judge) bool     { return j.report.Calls }
 func passFails(j *Judge) bool { return j.failed }
-func sourceRead(j *Judge) bool {
-	return j.changed
+func changed(j *Judge) bool   { return j.changed || j.faults && !j.reads }
+
+// unread: what the host has in memory is unknown, or what a connection was dialled with.
+func unread(j *Judge) bool {
+	for _, u := range j.unread {
+		if u {
+			return true
+		}
+	}
+	return j.changed && j.kind == model.EvAcquired || j.faults && !j.reads
 }
 
 func all(when func(*Judge) bool, invariants ...string) []hole {
@@ -47,8 +55,9 @@ func all(when func(*Judge) bool, invariants ...string) []hole {
 // holes says, per kind of event, what nothing can be concluded about if a host does not write it.
 var holes = map[string][]hole{
 	"wake": {{"INV-13", "", observed, nil}},
-	"load": append([]hole{{"INV-13", "", anywhere, nil}}, // what is in memory is known until a source changes
-		all(sourceRead, "INV-1", "INV-2", "INV-3", "INV-4", "INV-5", "INV-6", "INV-8", "INV-9", "INV-11", "INV-14", "INV-17", "INV-18", "INV-21", "LIVE-1", "LIVE-2")...),
+	"load": append(append([]hole{{"INV-13", "", anywhere, nil}}, all(unread, "INV-1", "INV-2", "INV-3", "INV-4", "INV-5", "INV-11")...),
+		append(all(changed, "INV-6", "INV-8", "INV-9", "INV-14", "INV-17", "INV-18", "INV-21", "LIVE-1", "LIVE-2"),
+			hole{"INV-11", "ASK-1", observed | settled, changed}, hole{"INV-15", "APR-8", observed, changed})...),
 	"notify":     {{"LIVE-2", "WAT-11", observed | settled, nil}},
 	"lists":      {{"INV-14", "", anywhere, nil}},
 	"pass_start": {{"INV-10", "", anywhere, nil}, {"INV-14", "", observed, nil}, {"LIVE-2", "CFG-3", observed | settled, nil}, {"LIVE-2", "D-4", observed | settled, nil}, {"INV-6", "GATE-1", observed, nil}},

@@ -184,6 +184,13 @@ func TestWhatALogLacksHidesNothingElse(t *testing.T) {
 			at := line(t, out, 0, `"event":"pass_start"`)
 			return append(append(append([]string{}, out[:at+1]...), `{"t":0,`+rest), out[at+1:]...)
 		}, "INV-13"},
+		{"no loads, dialled unapproved after it was settled", "INV-1", []string{`"event":"load"`}, func(l []string) []string {
+			return dropped(l, line(t, l, 0, `"event":"decided"`))
+		}, "LIVE-1"},
+		{"no loads, the queue is wrong", "INV-11", []string{`"event":"load"`}, func(l []string) []string {
+			i := line(t, l, 0, `"settled":true`)
+			return replaced(l, i, l[i], `{"t":300,"settled":true,"snapshot":{"sessions":[{"id":"s1","servers":[],"ask":[]}]}}`+"\n")
+		}, "INV-18"},
 		{"no wakes, nobody approved", "INV-12", []string{`"event":"wake"`, `"input":"woken"`}, func(l []string) []string {
 			return dropped(l, line(t, l, 0, `"input":"decide"`))
 		}, "INV-13"},
