@@ -60,6 +60,8 @@ func (m *traceMask) secret(s string) string {
 		v := s[i[0]:i[1]]
 		if name, text, ok := strings.Cut(strings.TrimSuffix(v, "}"), ":-"); ok && strings.HasPrefix(v, "${") {
 			v = name + ":-" + m.token(text) + "}"
+		} else if m := variableName.FindStringSubmatch(v); m != nil && m[0] == v {
+			v = "${" + m[1] + "}" // a token follows it
 		}
 		b.WriteString(v)
 		at = i[1]
@@ -278,7 +280,7 @@ func maskArgument(s, before string, mask func(string) string) string {
 	if strings.HasPrefix(before, "-") && !strings.Contains(before, "=") && secretName.MatchString(before) && !strings.HasPrefix(s, "-") || looksSecret(s) {
 		return mask(s)
 	}
-	if name, value, ok := strings.Cut(s, ": "); ok && secretName.MatchString(name) { // a header
+	if name, value, ok := strings.Cut(s, ": "); ok && (secretName.MatchString(name) || strings.HasSuffix(strings.ToLower(name), "key")) { // a header
 		return name + ": " + mask(value)
 	}
 	if strings.Contains(s, "://") {
