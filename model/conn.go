@@ -242,6 +242,7 @@ func (m *Machine) barredByFlag(name string) bool {
 // startedProcess holds what the world saw begin against what the host said (INV-1).
 func (m *Machine) startedProcess(in *Input) {
 	m.checked("INV-1")
+	m.starts = true
 	if c := m.conns[in.Conn]; c == nil || c.server != in.Server {
 		m.fail("INV-1", "", in.Server, in.Conn, "a process or connection began that no dial announced")
 	} else {

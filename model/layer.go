@@ -53,6 +53,11 @@ type parsedDoc struct {
 	badServers, badAllowed, badExcluded bool
 }
 
+// sameAdmission reports whether two layers hold the same lists.
+func sameAdmission(a, b *Layer) bool {
+	return a.HasAllowed == b.HasAllowed && sameStrings(a.Allowed, b.Allowed) && sameStrings(a.Excluded, b.Excluded)
+}
+
 // Load interprets what a read of scope gave (SRC-6 to SRC-8, WAT-3, WAT-4). prev is nil at start.
 func (t *Table) Load(scope Scope, prev *Loaded, c Content) (*Loaded, Diff) {
 	if c.State != Good && c.State != Missing { // SRC-6: bad input is inert
@@ -88,6 +93,9 @@ func (t *Table) Load(scope Scope, prev *Loaded, c Content) (*Loaded, Diff) {
 			d.Notify = true
 		}
 	})
+	if !sameAdmission(&prev.Layer, &next.Layer) { // an mcp that is no object hid or showed lists that count
+		d.Notify = true
+	}
 	var waiting map[string]bool
 	changedLeaves(next.InForce, doc, make([]string, 0, 8), func(path []string) {
 		if key, restart := schemaKey(scope, path); restart {

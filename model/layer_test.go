@@ -54,7 +54,7 @@ func TestLoads(t *testing.T) {
 			{good(`{"mcpServers":7}`), "a,b - ", "modified"}, {missing, " - ", "deleted"}}},
 		{"lists of the wrong type keep theirs", User, []load{
 			{good(ab), "a,b [a] x", ""}, {good(`{"mcp":{"allowed":"a","excluded":{}}}`), " [a] x", "modified"},
-			{good(`{"mcp":5}`), " [a] x", "modified"}, {good(`{"mcp":null}`), " - ", ""}}}, // mcp itself needs a restart
+			{good(`{"mcp":5}`), " [a] x", "modified"}, {good(`{"mcp":null}`), " - ", "modified"}}}, // what it hid is gone
 		{"at start of the wrong type: deny, and absent", User, []load{{good(`{"mcpServers":[],"mcp":{"allowed":"a","excluded":1}}`), " [] ", ""}}},
 		{"mcp of the wrong type at start", User, []load{{good(`{"mcp":[]}`), " [] ", ""}}},
 		{"no list keeps being no list", User, []load{{good(`{}`), " - ", ""}, {good(`{"mcp":{"allowed":"a"}}`), " - ", "modified"}}},

@@ -28,6 +28,7 @@ type Machine struct {
 	records   ContentState      // as loaded
 	setAside  bool              // some corrupt file was kept: later the same one may be met again (APR-8)
 	watches   []string          // directories the host watches
+	starts    bool              // the world tells what began
 	updates   bool              // the host shows updates (REC-10)
 
 	win      window

@@ -39,7 +39,7 @@ func (m *Machine) passStart(ev *Event) {
 	if s.credit == 0 && !m.differs(s, e) && !s.failedLast && !s.refused && !m.faultAny["publish"] { // a refused publication asks for passes of its own (CFG-4)
 		m.fail("INV-6", s.id, "", 0, "a pass for which there is no reason: the map, the lists and trust are what was applied", "GATE-1", "GATE-5")
 	}
-	if s.credit > 0 {
+	if s.credit > 0 && !s.failedLast { // what failed is tried again on its own account
 		s.credit--
 	}
 	if s.retryAt > 0 {

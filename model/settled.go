@@ -114,6 +114,7 @@ func (m *Machine) settledSessions() {
 	e := m.effective()
 	m.checked("LIVE-1")
 	for _, s := range m.sessions {
+		s.credit = 0 // whatever was asked for has had its pass
 		for _, es := range e.Servers(s.id) {
 			if es.Verdict != Admitted || s.failedLast {
 				continue
@@ -371,7 +372,7 @@ func (m *Machine) hostView(h *HostView) {
 	slices.SortFunc(h.Dials, compareCounts)
 	procs := map[string]int{}
 	for _, c := range m.open {
-		if c.process() {
+		if c.process() && !((m.starts || !m.opt.Loose) && c.phase == retired && !c.began) { // called off before anything of it existed
 			n := 1
 			if c.versions[len(c.versions)-1].Grandchild && c.phase < retired && !c.mustLose {
 				n = 2

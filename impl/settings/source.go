@@ -108,7 +108,8 @@ func (src *source) load(r *reading, cache *config.Cache) (change string) {
 		return ""
 	}
 	src.waiting = restartKeys(src.scope, src.inForce, doc)
-	if !hotChange(src.scope, prev.doc, doc) {
+	// An mcp that is no object may hide or show lists that count, and has no leaf of theirs (SRC-8).
+	if !hotChange(src.scope, prev.doc, doc) && sameLists(&prev.layer, &src.layer) {
 		return ""
 	}
 	switch {
@@ -118,6 +119,10 @@ func (src *source) load(r *reading, cache *config.Cache) (change string) {
 		return "created"
 	}
 	return "modified"
+}
+
+func sameLists(a, b *Layer) bool {
+	return a.HasAllowed == b.HasAllowed && slices.Equal(a.Allowed, b.Allowed) && slices.Equal(a.Excluded, b.Excluded)
 }
 
 // startBad is a file that is bad when nothing good was seen of it yet: settings deny everything until they are good or gone,

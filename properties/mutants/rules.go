@@ -51,7 +51,7 @@ var rules = []Mutant{
 		Old: "{scope: event.Project, path: p.Project, watched: true, needsTrust: true},",
 		New: "{scope: event.Project, path: p.Project, needsTrust: true},"},
 	{Name: "notified-without-a-difference", Hole: "WAT-3, GATE-5", Profile: "files", File: "impl/settings/source.go",
-		Old: "if !hotChange(src.scope, prev.doc, doc) {",
+		Old: "if !hotChange(src.scope, prev.doc, doc) && sameLists(&prev.layer, &src.layer) {",
 		New: "if false {"},
 	{Name: "created-called-modified", Hole: "WAT-5", Profile: "files", File: "impl/settings/source.go",
 		Old: "\tcase before == missing:\n\t\treturn \"created\"\n",
