@@ -66,7 +66,7 @@ func replayReal(w io.Writer, traces []*trace.Trace, f replayFlags, bothModes boo
 // realN is how many traces check -real draws by default.
 const realN = 200
 
-// checkReal draws traces, as many as asked for that can be real, and plays them in both modes. What fails is written as it
+// checkReal draws traces, as many as asked for that can be real once they are tame, and plays them in both modes. What fails is written as it
 // was drawn: a play takes too long to shrink by plays.
 func checkReal(w io.Writer, o check.Options, long time.Duration) error {
 	fmt.Fprintf(w, "check   for real, seed %d, profile %s, %d traces\n", o.Seed, o.Profile, o.N)
@@ -75,7 +75,7 @@ func checkReal(w io.Writer, o check.Options, long time.Duration) error {
 	skipped := map[string]int{}
 	drawn := 0
 	for ; len(traces) < o.N && drawn < 100*o.N; drawn++ {
-		tr := gen.Draw(check.Mix(o.Seed, drawn), o.Profile)
+		tr := real.Tame(gen.Draw(check.Mix(o.Seed, drawn), o.Profile))
 		if why := real.Why(tr, most); why != "" {
 			skipped[why]++
 			continue

@@ -50,14 +50,17 @@ func (d *dialer) Dial(op port.Op, spec config.DialSpec) (port.Conn, error) {
 		return nil, errOver
 	}
 	d.st.dials[spec.Server]++
-	name := connName(d.lf.n, op.Conn)
-	d.st.conns[name] = dialled{spec.Server, model.ConnID(op.Conn), d.st.behaviourOf(&spec)}
+	name, b := connName(d.lf.n, op.Conn), d.st.behaviourOf(&spec)
+	d.st.conns[name] = dialled{spec.Server, model.ConnID(op.Conn), b}
 	spec.Env = append(slices.Clone(spec.Env), config.KV{Name: realserver.ConnVariable, Value: name})
 	spec.Headers = append(slices.Clone(spec.Headers), config.KV{Name: realserver.ConnHeader, Value: name})
 	for i := range spec.Env {
 		if spec.Env[i].Name == "PATH" { // the commands of the world are found wherever an entry says
 			spec.Env[i].Value += ":" + d.st.bin()
 		}
+	}
+	if refuses(b) { // a command of several lines may be there for the sake of another
+		spec.Env = append(spec.Env, config.KV{Name: "PATH", Value: "/nowhere"})
 	}
 	if spec.Kind == config.Stdio {
 		if !strings.HasPrefix(spec.Cwd, d.st.base) {
@@ -68,6 +71,10 @@ func (d *dialer) Dial(op port.Op, spec config.DialSpec) (port.Conn, error) {
 		}
 	}
 	return d.inner.Dial(op, spec)
+}
+
+func refuses(b *model.Behaviour) bool {
+	return b == nil || b.Fault == model.Refuse && b.FaultAt == model.StepStart
 }
 
 // connName is what a connection of a host process is called at its other end.

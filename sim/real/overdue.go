@@ -49,7 +49,7 @@ func (f *flights) note(now model.Ms, ev *event.Event) {
 // takes is how long the script of a connection's server takes for some steps; ok is false if it does not say.
 func (st *Stage) takes(c port.ConnID, steps ...model.Step) (d model.Ms, ok bool) {
 	x, known := st.conns[connName(st.lifeOf(), c)]
-	if !known || x.b == nil {
+	if !known || refuses(x.b) {
 		return 0, known && steps[0] == model.StepStart // nobody is there: it is refused
 	}
 	for _, s := range steps {

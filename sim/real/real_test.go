@@ -15,6 +15,7 @@ import (
 	"mcpsim/impl"
 	"mcpsim/impl/config"
 	"mcpsim/impl/port"
+	"mcpsim/model"
 	"mcpsim/sim"
 	"mcpsim/sim/realserver"
 	"mcpsim/sim/trace"
@@ -202,6 +203,25 @@ func TestAWrongHostIsFound(t *testing.T) {
 				t.Errorf("found %v %v, not %s", r.Err, r.Violations, c.want)
 			}
 		})
+	}
+}
+
+// TestWhatIsTameIsForReal: and tame is the nearest that there is; the drawn trace stays as it was.
+func TestWhatIsTameIsForReal(t *testing.T) {
+	tr := parse(t, `{"mcpsim":1,"servers":{"srv-a":{"unkillable":true,"linger":9,"delay":{"init":{"ms":5,"hold":"answer"}}},"srv-b":{"fault":"garbage","at":"start"}}}
+{"do":"edit","file":"user","servers":{"b":{"url":"{{url:srv-b}}"}}}
+{"do":"server","server":"srv-a","behaviour":{"linger":7}}
+{"do":"restart","unsynced":"lost"}
+`)
+	before := string(trace.Print(tr))
+	if why := Why(Tame(tr), 20000); why != "" {
+		t.Error(why)
+	}
+	if b := Tame(tr).Header.Servers[0].Behaviour; !b.IgnoreTerm || b.Delays[model.StepInit].Ms != 5 {
+		t.Errorf("%+v", b)
+	}
+	if string(trace.Print(tr)) != before {
+		t.Error("the trace was changed")
 	}
 }
 

@@ -152,9 +152,9 @@ func (s *stdio) write(line []byte) {
 
 func (s *stdio) run(in io.Reader) {
 	b := s.behaviour()
-	if b.faultAt("start") == "refuse" { // now only: what has begun cannot be refused any more
+	if b.faultAt("start") == "refuse" && os.Getenv(ConnVariable) == "" {
 		s.exit(127) // as a shell says that there is no such command
-	}
+	} // else whoever started it refuses, and what has begun cannot be refused any more
 	s.running.Store(true)
 	s.syncHelper()
 	pause(context.Background(), b.delay("start"))
