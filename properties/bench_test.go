@@ -217,7 +217,8 @@ type heard struct {
 func (k *tape) Input(at model.Ms, in model.Input) { k.items = append(k.items, heard{at: at, in: &in}) }
 
 func (k *tape) Event(at model.Ms, ev *model.Event) {
-	k.items = append(k.items, heard{at: at, ev: ev})
+	c := *ev
+	k.items = append(k.items, heard{at: at, ev: &c})
 	k.events++
 }
 

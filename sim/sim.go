@@ -11,6 +11,7 @@ import (
 // Sink receives what happened, in order: what the world did and what the host did. A Machine hangs behind it.
 type Sink interface {
 	Input(at model.Ms, in model.Input)
+	// Event tells an event, which is the sink's until it returns; what hangs on it may be kept.
 	Event(at model.Ms, ev *model.Event)
 }
 

@@ -18,6 +18,7 @@ type Translator struct {
 	byHash map[string]model.ConfigID
 	fps    map[port.ConnID]model.FpID // what each connection was dialled with
 	files  map[string]decoded         // approvals files that were read, by text
+	now    model.Event                // the one that is being told
 }
 
 type decoded struct {
@@ -63,8 +64,10 @@ func (x *Translator) hash(h string) model.ConfigID {
 	return id
 }
 
+// event translates an event; the result is good until the next one.
 func (x *Translator) event(ev *event.Event) *model.Event {
-	m := &model.Event{Session: model.SessionID(ev.Session), Server: ev.Server, Conn: model.ConnID(ev.Conn), Pass: ev.Pass,
+	m := &x.now
+	*m = model.Event{Session: model.SessionID(ev.Session), Server: ev.Server, Conn: model.ConnID(ev.Conn), Pass: ev.Pass,
 		Outcome: ev.Outcome, Why: ev.Why, Path: ev.Path, Keys: ev.Keys, Trust: ev.Trust, Call: ev.Call, Tool: ev.Tool}
 	if ev.Scope != "" {
 		m.Scope = scopeOf(ev.Scope)
