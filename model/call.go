@@ -135,7 +135,7 @@ func (m *Machine) alsoTrue(k *call, outcome string) bool {
 	case "ok":
 		return true
 	case "error:lost":
-		return k.conn != nil && (k.conn.mustLose || k.conn.world != 0 || k.garbage || k.conn.changedAt > 0)
+		return k.conn != nil && (k.conn.mustLose || k.conn.world != 0 || k.garbage || k.conn.changedAt >= 0)
 	case "error:session_closed":
 		return m.session(k.session) == nil
 	case "error:timeout":
@@ -191,7 +191,7 @@ func (m *Machine) callEnd(ev *Event) {
 			bad(fmt.Sprintf("a call timed out after %d ms, its timeout is %d ms", m.now-k.at, k.timeout), "CALL-3")
 		}
 	case "error:lost":
-		if k.conn.phase < retired && !k.conn.mustLose && !k.garbage && k.conn.world == 0 && k.conn.changedAt == 0 {
+		if k.conn.phase < retired && !k.conn.mustLose && !k.garbage && k.conn.world == 0 && k.conn.changedAt < 0 {
 			bad("a call ended as lost on a connection that is live", "CALL-2")
 		}
 	case "error:retired":

@@ -139,7 +139,7 @@ func (m *Machine) dial(ev *Event) {
 		m.fail("INV-1", "", ev.Server, ev.Conn, "a config was dialled that no source holds", "REC-15")
 		return
 	}
-	c := &conn{id: ev.Conn, server: ev.Server, cfg: cfg, dialAt: m.now, bound: cfg.Discovery, drainFrom: -1}
+	c := &conn{id: ev.Conn, server: ev.Server, cfg: cfg, dialAt: m.now, bound: cfg.Discovery, drainFrom: -1, changedAt: -1}
 	_, b := m.behaviour(cfg)
 	c.versions = []*Behaviour{b}
 	for _, o := range m.open {
@@ -367,11 +367,11 @@ func (m *Machine) lost(c *conn, class State) {
 
 // refreshMayFail reports whether a list request after list_changed may have failed so (REC-11), or a call broken the stream.
 func (m *Machine) refreshMayFail(c *conn, class State) bool {
-	if class == StateFailedTimeout && c.changedAt > 0 && m.now >= c.changedAt+c.bound {
+	if class == StateFailedTimeout && c.changedAt >= 0 && m.now >= c.changedAt+c.bound {
 		return true
 	}
 	for _, b := range c.versions {
-		if outcome(b, c.cfg.Transport, c.bound)&class != 0 && c.changedAt > 0 {
+		if c.changedAt >= 0 && b.Fault != NoFault && b.FaultAt >= StepTools && b.FaultAt <= StepResources && faultClass(b.Fault, b.FaultAt, c.cfg.Transport)&class != 0 {
 			return true
 		}
 		if b.Fault != NoFault && b.FaultAt == StepCall && faultClass(b.Fault, StepCall, c.cfg.Transport)&class != 0 {
@@ -512,7 +512,9 @@ func (m *Machine) listChanged(in *Input) {
 			m.reach("a retired connection spoke")
 			continue
 		}
-		c.changedAt = max(m.now, 1)
+		if c.changedAt < 0 {
+			c.changedAt = m.now
+		}
 		for i, name := range listKinds {
 			if len(in.Kinds) == 0 || contains(in.Kinds, name) {
 				c.changed[i], c.want[i] = true, c.versions[len(c.versions)-1]
