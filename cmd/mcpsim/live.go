@@ -118,6 +118,9 @@ func (o *liveOptions) check() error {
 		o.home = filepath.Dir(dir)
 		return nil
 	}
+	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+		return fmt.Errorf("-user %s: its directory is not there", o.user)
+	}
 	// The host looks for .qwen in a home: it gets one in which that is a link to the directory.
 	temp, err := os.MkdirTemp("", "mcpsim-home-")
 	if err != nil {

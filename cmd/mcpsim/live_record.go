@@ -35,6 +35,10 @@ type traceRecorder struct {
 	acts    map[string]*actor
 	err     error
 
+	pending bool // settled since it was saved
+	saved   time.Time
+	cost    time.Duration
+
 	settledSteps int
 	settledAt    model.Ms
 	snap         *model.Snapshot
@@ -273,13 +277,27 @@ func (r *traceRecorder) Settled(at model.Ms, snap *model.Snapshot) {
 	c := *snap
 	r.add(at, trace.Step{Do: trace.Settle})
 	r.settledSteps, r.settledAt, r.snap = len(r.steps), at, &c
-	if err := r.save(); err != nil && r.err == nil {
-		r.err = err
+	r.pending = true
+	if time.Since(r.saved) >= 50*r.cost { // the host waits meanwhile
+		r.saveNow()
 	}
 }
 
-// Flush returns the first error of writing.
-func (r *traceRecorder) Flush() error { return r.err }
+// Flush writes what is not written, and returns the first error of writing.
+func (r *traceRecorder) Flush() error {
+	if r.pending {
+		r.saveNow()
+	}
+	return r.err
+}
+
+func (r *traceRecorder) saveNow() {
+	began := time.Now()
+	if err := r.save(); err != nil && r.err == nil {
+		r.err = err
+	}
+	r.pending, r.saved, r.cost = false, time.Now(), time.Since(began)
+}
 
 // save puts the trace in place of what the file held.
 func (r *traceRecorder) save() error {

@@ -379,13 +379,12 @@ func (w *liveWorld) records(f fileSeen) (model.Content, map[string]model.Record)
 // do performs a step that a person takes.
 func (w *liveWorld) do(core *impl.Host, s trace.Step) error {
 	s.Session = liveSession
-	w.touch()
-	switch s.Do {
-	case trace.Look:
+	if s.Do == trace.Look {
 		w.shown = core.Questions(liveSession)
-	case trace.Trust:
-		w.held = true
+	} else {
+		w.touch()
 	}
+	w.held = w.held || s.Do == trace.Trust
 	w.record(s)
 	return w.driver.Do(&s)
 }
