@@ -115,6 +115,9 @@ func writeVerdict(w io.Writer, r *judge.Report) {
 			fmt.Fprintf(w, "  %-7s %-10s %6d undecided   no %s\n", u.Invariant, how, u.Count, strings.Join(lacks, ", "))
 		}
 	}
+	if len(r.Lacks) > 0 && !r.Listed {
+		fmt.Fprintln(w, `  the header's "log" may list as "events" what the host writes: then what is missing of those is judged as silence`)
+	}
 	checks := 0
 	for _, n := range r.Checks {
 		checks += n

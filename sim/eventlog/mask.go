@@ -25,7 +25,7 @@ type masker struct {
 	fresh  map[string]string // definitions that are not written yet
 
 	plain, hidden map[string]bool // commands and directories that stand in the log, and that must not
-	values        map[*model.Value]*model.Value
+	values        map[as]*model.Value
 	ids           map[model.ConfigID]model.ConfigID
 	servers       []script
 	visible       [model.NumScopes]*model.Value // what a read gives, which a restart expands anew
@@ -36,6 +36,20 @@ type masker struct {
 	seen          map[string]bool // of both
 	big           map[string]bool // numbers
 }
+
+// as is a value in a role: one object may be an entry here and a map of servers there.
+type as struct {
+	v    *model.Value
+	role role
+}
+
+type role uint8
+
+const (
+	aDocument role = iota
+	aMap
+	anEntry
+)
 
 type pair struct{ text, mask string }
 
@@ -62,7 +76,7 @@ func (m *masker) launch(l *model.Launch) *model.Launch {
 	out := *l
 	m.env, m.menv = l.Env, map[string]string{}
 	m.fresh = nil
-	m.values, m.ids = map[*model.Value]*model.Value{}, map[model.ConfigID]model.ConfigID{}
+	m.values, m.ids = map[as]*model.Value{}, map[model.ConfigID]model.ConfigID{}
 	out.Env = m.menv
 	if m.masked == nil {
 		m.masked = model.NewTable(&out)
@@ -237,7 +251,7 @@ func (m *masker) document(v *model.Value) *model.Value {
 	if v == nil || v.Kind != model.Object {
 		return v
 	}
-	return m.once(v, func() *model.Value {
+	return m.once(v, aDocument, func() *model.Value {
 		return m.members(v, func(key string, x *model.Value) *model.Value {
 			switch {
 			case key == "mcpServers" && x.Kind == model.Object:
@@ -256,15 +270,15 @@ func (m *masker) document(v *model.Value) *model.Value {
 }
 
 // once keeps one masked value per value, so that the same content stays the same.
-func (m *masker) once(v *model.Value, f func() *model.Value) *model.Value {
-	if x := m.values[v]; x != nil {
+func (m *masker) once(v *model.Value, r role, f func() *model.Value) *model.Value {
+	if x := m.values[as{v, r}]; x != nil {
 		return x
 	}
 	if len(m.values) > 4096 {
 		clear(m.values)
 	}
 	x := f()
-	m.values[v] = x
+	m.values[as{v, r}] = x
 	return x
 }
 
@@ -276,7 +290,7 @@ func (m *masker) entries(v *model.Value) *model.Value {
 	if v == nil || v.Kind != model.Object {
 		return v
 	}
-	return m.once(v, func() *model.Value { return m.entryMap(v) })
+	return m.once(v, aMap, func() *model.Value { return m.entryMap(v) })
 }
 
 func (m *masker) entryMap(v *model.Value) *model.Value {
@@ -288,7 +302,7 @@ func (m *masker) entry(name string, v *model.Value) *model.Value {
 	if v.Kind != model.Object {
 		return m.strings(v)
 	}
-	return m.once(v, func() *model.Value {
+	return m.once(v, anEntry, func() *model.Value {
 		out := m.config(v)
 		if real, _ := m.real.Entry(name, v, true); real != nil {
 			if masked, _ := m.masked.Entry(name, out, true); masked != nil {

@@ -43,6 +43,7 @@ type Report struct {
 	Findings               []Finding
 	Unchecked              []Unchecked // in order of invariant
 	Lacks                  []string    // kinds of event that the log does not have
+	Listed                 bool        // the header lists them, so that their silence counts
 	Pool, Calls, Decisions bool
 }
 
@@ -62,10 +63,12 @@ type Judge struct {
 	faults   bool                  // the world broke something: a read may have failed
 	reloaded [model.NumScopes]bool // a source that is not watched is read at the next reload: it was asked for since the last change
 	plain    [model.NumScopes]bool // what a read gives now is in force as it is
+	states   [model.NumScopes]model.ContentState
 	told     [model.NumScopes]bool
 	begun    bool // the process that starts has done something
 	trusted  bool
 	changed  bool            // some source has changed: which dials met the old content is unknown from then on
+	pending  int             // answers that were neither recorded nor refused
 	kind     model.EventKind // of the last event
 	failed   bool            // a pass was made to fail
 	want     *model.Expectation
@@ -87,6 +90,7 @@ func New(name string, first []byte, opt Options) (*Judge, error) {
 	}
 	j := &Judge{r: r, lacks: map[string]bool{}, hides: map[string]bool{}, undone: map[string]*Unchecked{}}
 	j.report.Log, j.report.Host, j.report.First, j.report.Lines = name, r.About.Host, r.Number(), 1
+	j.report.Listed = r.About.Events != nil
 	if list := r.About.Events; list != nil {
 		for k := model.EvWake; k < model.NumEvents; k++ {
 			if !slices.Contains(*list, k.String()) {
@@ -223,6 +227,9 @@ func (j *Judge) take(it *eventlog.Item) error {
 		j.report.Events++
 		j.kind = it.Event.Kind
 		j.found(observed, j.observe(it.T, it.Event))
+		if k := it.Event.Kind; k == model.EvDecided || k == model.EvRefused {
+			j.pending = max(j.pending-1, 0)
+		}
 	case it.Settled != nil && *it.Settled:
 		j.report.Shown++
 		j.settled(it.T, it.Snapshot)
@@ -244,8 +251,9 @@ func (j *Judge) input(at model.Ms, in *model.Input) error {
 	switch in.Kind {
 	case model.InFile:
 		j.touched(in.Scope)
-		j.plain[in.Scope] = plain(&in.Content)
+		j.plain[in.Scope], j.states[in.Scope] = plain(&in.Content), in.Content.State
 	case model.InRecords:
+		j.states[model.Approvals] = in.Content.State
 		j.plain[model.Approvals] = true // what cannot be read is no records
 		if in.On {
 			j.touched(model.Approvals)
@@ -272,6 +280,7 @@ func (j *Judge) input(at model.Ms, in *model.Input) error {
 		j.failed = j.failed || in.FaultKind == "pass" || in.FaultKind == "publish"
 	case model.InDecide:
 		j.report.Decisions = true
+		j.pending++
 	case model.InCall:
 		j.report.Calls = true
 	case model.InRestart:
@@ -352,7 +361,18 @@ func (j *Judge) observe(at model.Ms, ev *model.Event) []model.Violation {
 	if ev.Kind == model.EvPublished && j.lacks["dialed"] { // nothing is published before its discovery is complete
 		j.m.Observe(at, &model.Event{Kind: model.EvDialed, Conn: ev.Conn, Server: ev.Server})
 	}
+	if ev.Kind == model.EvLoad && ev.Outcome == "kept" && j.faults && !j.reads { // the world broke the read, and no "read" says what it got
+		_ = j.m.Input(at, &model.Input{Kind: model.InRead, Scope: ev.Scope, Content: model.Content{State: j.badState(ev.Scope)}})
+	}
 	return j.m.Observe(at, ev)
+}
+
+// badState is the state of a source that a read could not make anything of: its own if that is bad, or unreadable.
+func (j *Judge) badState(s model.Scope) model.ContentState {
+	if st := j.states[s]; st != model.Good && st != model.Missing {
+		return st
+	}
+	return model.Unreadable
 }
 
 func (j *Judge) settled(at model.Ms, got *model.Snapshot) {

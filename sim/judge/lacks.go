@@ -30,6 +30,7 @@ type hole struct {
 }
 
 func decisions(j *Judge) bool { return j.report.Decisions }
+func several(j *Judge) bool   { return j.pending > 1 } // one of them may have been refused
 func calls(j *Judge) bool     { return j.report.Calls }
 func passFails(j *Judge) bool { return j.failed }
 func changed(j *Judge) bool   { return j.changed || j.faults && !j.reads }
@@ -52,6 +53,15 @@ func all(when func(*Judge) bool, invariants ...string) []hole {
 	return out
 }
 
+// held are the holes of a connection's end, or of who holds it: what is connected at settle, and the notices about it.
+func held(invariants ...string) []hole {
+	out := append(all(nil, invariants...), hole{"LIVE-2", "", compared, nil}, hole{"LIVE-3", "", compared, nil})
+	for _, id := range [...]string{"INV-1", "INV-2", "INV-3", "INV-4", "INV-5"} {
+		out = append(out, hole{id, "", settled, nil})
+	}
+	return out
+}
+
 // holes says, per kind of event, what nothing can be concluded about if a host does not write it.
 var holes = map[string][]hole{
 	"wake": {{"INV-13", "", observed, nil}},
@@ -65,20 +75,20 @@ var holes = map[string][]hole{
 		{"LIVE-1", "LIVE-3", observed | settled, nil}},
 	"pass_end": append([]hole{{"INV-10", "", anywhere, nil}, {"LIVE-2", "CFG-3", observed | settled, nil}, {"LIVE-2", "D-4", observed | settled, nil}, {"LIVE-2", "CFG-4", observed, nil},
 		{"INV-6", "GATE-1", observed, nil}}, all(passFails, "INV-1", "INV-2", "INV-3", "INV-4", "INV-5", "INV-6", "INV-8", "INV-9", "INV-18", "INV-21", "LIVE-1", "LIVE-2")...),
-	"dial":        append(all(nil, "INV-1", "INV-6", "INV-8", "INV-9", "INV-17", "INV-21", "LIVE-1", "INV-18"), hole{"LIVE-2", "", compared, nil}),
-	"dialed":      {{"LIVE-1", "", anywhere, nil}, {"INV-21", "", anywhere, nil}, {"INV-9", "", anywhere, nil}},
-	"dial_failed": all(nil, "INV-6", "INV-18", "LIVE-1", "INV-21", "INV-9"),
+	"dial":        append(all(nil, "INV-1", "INV-6", "INV-8", "INV-9", "INV-17", "INV-21", "LIVE-1", "INV-18"), hole{"LIVE-2", "", compared, nil}, hole{"LIVE-3", "", compared, nil}),
+	"dialed":      held("LIVE-1", "INV-21", "INV-9"),
+	"dial_failed": held("INV-6", "INV-18", "LIVE-1", "INV-21", "INV-9"),
 	"published":   append(all(nil, "INV-6", "INV-8", "INV-17", "INV-21", "LIVE-1"), hole{"LIVE-2", "", compared, nil}),
 	"purged":      {{"INV-8", "", anywhere, nil}},
-	"closing":     all(nil, "INV-6", "INV-8", "INV-9", "INV-17", "INV-18", "INV-21", "LIVE-1"),
-	"closed":      {{"INV-9", "", anywhere, nil}},
-	"acquired":    all(nil, "INV-6", "INV-8", "INV-9", "INV-21", "LIVE-1", "INV-18"),
-	"released":    all(nil, "INV-6", "INV-8", "INV-9", "INV-21", "LIVE-1", "INV-18"),
+	"closing":     held("INV-6", "INV-8", "INV-9", "INV-17", "INV-18", "INV-21", "LIVE-1"),
+	"closed":      held("INV-9"),
+	"acquired":    held("INV-6", "INV-8", "INV-9", "INV-21", "LIVE-1", "INV-18"),
+	"released":    held("INV-6", "INV-8", "INV-9", "INV-21", "LIVE-1", "INV-18"),
 	"drain_start": {{"INV-9", "", anywhere, nil}, {"INV-6", "POOL-3", observed, nil}},
 	"drain_end":   {{"INV-9", "POOL-3", observed, nil}},
 	"ask":         {{"INV-11", "ASK-1", observed | settled, nil}},
 	"decided":     all(decisions, "INV-1", "INV-6", "INV-11", "INV-12", "INV-14", "INV-18", "INV-21", "LIVE-1", "LIVE-2"),
-	"refused":     append([]hole{{"INV-11", "", settled, decisions}}, hole{"LIVE-2", "", compared, decisions}),
+	"refused":     {{"INV-11", "", settled, decisions}, {"LIVE-2", "", compared, decisions}, {"INV-11", "", observed, several}, {"INV-12", "", observed, several}},
 	"call_start":  all(calls, "INV-21"),
 	"call_end":    all(calls, "INV-21"),
 	"wrote":       {{"INV-15", "", anywhere, nil}},
@@ -97,7 +107,7 @@ func (j *Judge) apart(v *model.Violation, from source) bool {
 	if from == observed {
 		return v.Conn != 0 && slices.Contains(v.Rules, "REC-11")
 	}
-	const held = model.StateHeldDisabled | model.StateHeldNotAllowed | model.StateHeldExcluded | model.StateHeldPending | model.StateHeldRejected | model.StateHeldUntrusted
+	const back = model.StateHeldDisabled | model.StateHeldNotAllowed | model.StateHeldExcluded | model.StateHeldPending | model.StateHeldRejected | model.StateHeldUntrusted
 	if from != compared || j.want == nil {
 		return false
 	}
@@ -105,7 +115,7 @@ func (j *Judge) apart(v *model.Violation, from source) bool {
 		s := &j.want.Sessions[i]
 		for k := range s.Servers {
 			if x := &s.Servers[k]; s.ID == v.Session && x.Name == v.Server {
-				return x.States&held != 0 && x.States&^held == 0
+				return x.States&back != 0 && x.States&^back == 0
 			}
 		}
 	}

@@ -40,15 +40,17 @@ func TestNoKindOfEventIsNeeded(t *testing.T) {
 	for k := model.EvWake; k < model.NumEvents; k++ {
 		kind := k.String()
 		t.Run(kind, func(t *testing.T) {
-			n, counted := 0, 0
-			for i, x := range recordings(t) {
-				if i%3 != int(k)%3 && !*everyLog {
+			var with []recorded
+			for _, x := range recordings(t) {
+				if bytes.Contains(x.log, []byte(`"event":"`+kind+`"`)) {
+					with = append(with, x)
+				}
+			}
+			counted := 0
+			for i, x := range with {
+				if i%3 != int(k)%3 && len(with) > 30 && !*everyLog {
 					continue
 				}
-				if !bytes.Contains(x.log, []byte(`"event":"`+kind+`"`)) {
-					continue
-				}
-				n++
 				rep, err := Log(x.name, without(undeclared(x.log), `"event":"`+kind+`"`), Options{})
 				if err != nil {
 					t.Errorf("%v", err)
@@ -65,7 +67,7 @@ func TestNoKindOfEventIsNeeded(t *testing.T) {
 				}
 			}
 			if len(holes[kind]) > 0 && counted == 0 {
-				t.Errorf("of %d logs none says what cannot be checked", n)
+				t.Errorf("of %d logs none says what cannot be checked", len(with))
 			}
 		})
 	}
