@@ -56,6 +56,7 @@ func crossSession(s, t *model.SessionView, drift bool, fail func(server, detail 
 		return
 	}
 	stuck := false
+	apart := map[string]bool{} // what is offered, and so what is told of it, follows the state
 	for i := range s.Servers {
 		a, b := &s.Servers[i], &t.Servers[i]
 		if a.Name != b.Name {
@@ -70,6 +71,7 @@ func crossSession(s, t *model.SessionView, drift bool, fail func(server, detail 
 			continue
 		}
 		if a.States|b.States == model.StateLive|model.StateFailedTimeout {
+			apart[a.Name] = true
 			continue // a dial that takes exactly its bound may end either way
 		}
 		if a.States != b.States {
@@ -83,7 +85,7 @@ func crossSession(s, t *model.SessionView, drift bool, fail func(server, detail 
 	if stuck || drift {
 		return
 	}
-	x, y := withoutStuck(s.Notices), withoutStuck(t.Notices)
+	x, y := compared(s.Notices, apart), compared(t.Notices, apart)
 	if len(x) != len(y) {
 		fail("", "the modes show different notices")
 		return
@@ -96,11 +98,12 @@ func crossSession(s, t *model.SessionView, drift bool, fail func(server, detail 
 	}
 }
 
-// withoutStuck leaves out the notice of a process that will not end: how many of them there are depends on the mode.
-func withoutStuck(list []model.Notice) []model.Notice {
+// compared leaves out the notice of a process that will not end, since how many of them there are depends on the mode, and
+// those of servers that are left apart.
+func compared(list []model.Notice, apart map[string]bool) []model.Notice {
 	var out []model.Notice
 	for _, n := range list {
-		if n.Kind != "stuck" {
+		if n.Kind != "stuck" && !(n.Server != "" && apart[n.Server]) {
 			out = append(out, n)
 		}
 	}
