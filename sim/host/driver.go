@@ -146,7 +146,11 @@ func (d *Driver) listen(_ []event.Change, done func(error)) {
 			panic("the listener throws")
 		}
 		d.delivering = true
+		h := d.h
 		d.w.After(model.Ms(d.listenerMs), func() {
+			if d.h != h {
+				return // its process has ended
+			}
 			d.delivering = false
 			done(nil)
 		})
