@@ -63,9 +63,13 @@ func (s *tapStage) Reset(h *trace.Header, t *model.Table, sink sim.Sink) error {
 }
 
 func (s *tapStage) Advance(d model.Ms) error {
-	err := s.Stage.Advance(d)
-	s.tap.log.Passed(s.Now())
-	return err
+	if err := s.Stage.Advance(d); err != nil {
+		return err
+	}
+	return s.Turn(func() error {
+		s.tap.log.Passed(s.Now())
+		return nil
+	})
 }
 
 // Turn lets f run while nothing else happens, on a stage where things happen by themselves.
@@ -98,7 +102,10 @@ func (s *tapSystem) Reset(h *trace.Header, _ sim.Stage, t *model.Table, _ sim.Si
 func (s *tapSystem) Settle(budget model.Ms) (bool, error) {
 	ok, err := s.System.Settle(budget)
 	if s.settled = ok && err == nil; !ok && err == nil {
-		s.tap.log.Settled(s.st.Now(), nil)
+		err = (&tapStage{s.st, s.tap}).Turn(func() error {
+			s.tap.log.Settled(s.st.Now(), nil)
+			return nil
+		})
 	}
 	return ok, err
 }
@@ -112,6 +119,12 @@ func (s *tapSystem) Observe() (model.Snapshot, error) {
 		s.tap.log.Settled(s.st.Now(), &full)
 	}
 	return snap, err
+}
+
+// Overdue reports whether something is under way that should be over.
+func (s *tapSystem) Overdue(at model.Ms) bool {
+	o, ok := s.System.(interface{ Overdue(model.Ms) bool })
+	return ok && o.Overdue(at)
 }
 
 // Busy says why the host is not settled.
