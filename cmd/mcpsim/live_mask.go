@@ -4,11 +4,12 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
-	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -33,9 +34,22 @@ func (m *traceMask) token(s string) string {
 	if strings.HasPrefix(s, "mask-") {
 		return s
 	}
+	if numberText.MatchString(s) { // 5 and "5" are one value (SRC-8)
+		most := uint64(9e9)
+		if len(s) >= 16 { // perhaps beyond 2^53, which it stays
+			most = 9e17
+		}
+		return strconv.FormatUint(most/9+binary.BigEndian.Uint64(m.digest(s))%most, 10)
+	}
+	return "mask-" + hex.EncodeToString(m.digest(s)[:6])
+}
+
+var numberText = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+
+func (m *traceMask) digest(s string) []byte {
 	h := hmac.New(sha256.New, m.key)
 	h.Write([]byte(s))
-	return "mask-" + hex.EncodeToString(h.Sum(nil)[:6])
+	return h.Sum(nil)
 }
 
 // plainVariables hold no secrets.
@@ -96,11 +110,7 @@ func (m *traceMask) text(path []string, s, before string) string {
 // number is a number at a path, masked if it is the value of a variable or header.
 func (m *traceMask) number(path []string, s string) string {
 	if len(path) >= 4 && path[0] == "mcpServers" && (path[2] == "env" || path[2] == "headers") {
-		n := fmt.Sprintf("%d", 0)
-		for _, c := range []byte(m.token(s + "#")[5:]) {
-			n += string('0' + c%10)
-		}
-		return "1" + n[:min(len(n), 9)]
+		return m.token(s)
 	}
 	return s
 }

@@ -26,14 +26,16 @@ type traceRecorder struct {
 	mask *traceMask
 	text map[model.Scope]fileSeen // as the trace has each source so far
 
-	atStart [model.NumScopes]fileSeen
-	started bool
-	steps   []*recorded
-	woken   [model.NumScopes]*recorded // where a change that is being heard of will stand
-	keys    map[string]string          // of servers: as they are → masked
-	order   []string                   // masked, as first dialled
-	acts    map[string]*actor
-	err     error
+	atStart  [model.NumScopes]fileSeen
+	started  bool
+	steps    []*recorded
+	woken    [model.NumScopes]*recorded // where a change that is being heard of will stand
+	keys     map[string]string          // of servers: as they are → masked
+	deciding []trace.Step               // decisions that are not written yet
+	loose    map[string]bool            // calls whose outcome is not expected
+	order    []string                   // masked, as first dialled
+	acts     map[string]*actor
+	err      error
 
 	pending bool // settled since it was saved
 	saved   time.Time
@@ -48,7 +50,7 @@ type traceRecorder struct {
 type recorded struct {
 	at   model.Ms
 	step trace.Step
-	file fileSeen // of a write: what it wrote
+	bare bool // of a write: what is there goes first
 }
 
 // actor is a server as the trace has it.
@@ -59,7 +61,7 @@ type actor struct {
 }
 
 func newTraceRecorder(w *liveWorld, path string) *traceRecorder {
-	return &traceRecorder{w: w, path: path, mask: newTraceMask(), text: map[model.Scope]fileSeen{}, keys: map[string]string{}, acts: map[string]*actor{}}
+	return &traceRecorder{w: w, path: path, mask: newTraceMask(), text: map[model.Scope]fileSeen{}, loose: map[string]bool{}, keys: map[string]string{}, acts: map[string]*actor{}}
 }
 
 func (r *traceRecorder) add(at model.Ms, s trace.Step) *recorded {
@@ -68,8 +70,43 @@ func (r *traceRecorder) add(at model.Ms, s trace.Step) *recorded {
 	return x
 }
 
-// step records what a person did.
-func (r *traceRecorder) step(at model.Ms, s trace.Step) { r.add(at, s) }
+// step records what a person did. A decision counts when it is written, which takes no time in the simulated world: it
+// stands where the host says so, unless something else is looked at before.
+func (r *traceRecorder) step(at model.Ms, s trace.Step) {
+	switch s.Do {
+	case trace.Approve, trace.Reject, trace.ApproveAll:
+		r.deciding = append(r.deciding, s)
+		return
+	case trace.Look:
+		r.decided(at, "")
+	}
+	r.add(at, s)
+}
+
+// decided records the decisions under way up to the first about a server, or all of them.
+func (r *traceRecorder) decided(at model.Ms, server string) {
+	for i, s := range r.deciding {
+		if server == "" || s.Server == server || s.Do == trace.ApproveAll {
+			for _, s := range r.deciding[:i+1] {
+				r.add(at, s)
+			}
+			r.deciding = r.deciding[i+1:]
+			if server != "" {
+				return
+			}
+			r.decided(at, "")
+			return
+		}
+	}
+}
+
+// call records a call. While something is in flight its outcome depends on what comes first.
+func (r *traceRecorder) call(at model.Ms, s trace.Step, busy bool) {
+	r.add(at, s)
+	if busy {
+		r.loose[s.ID] = true
+	}
+}
 
 // Input is only heard for the file events.
 func (r *traceRecorder) Input(at model.Ms, in model.Input) {
@@ -94,6 +131,8 @@ func (r *traceRecorder) Event(at model.Ms, ev *model.Event) {
 		if ev.Scope < model.NumScopes {
 			r.woken[ev.Scope] = r.add(at, trace.Step{})
 		}
+	case model.EvDecided, model.EvRefused:
+		r.decided(at, ev.Server)
 	case model.EvDial:
 		cfg := r.w.t.ByID(ev.Config)
 		if cfg == nil {
@@ -137,7 +176,7 @@ func (r *traceRecorder) loaded(at model.Ms, s model.Scope, now fileSeen) {
 	if x == nil {
 		x = r.add(at, trace.Step{})
 	}
-	x.file = now
+	x.bare = before.state == fileUnreadable && now.state != fileMissing
 	x.step = trace.Step{Do: trace.Write, File: s.String()}
 	if s == model.Approvals {
 		x.step.File = ""
@@ -275,6 +314,7 @@ func (r *traceRecorder) server(at model.Ms, key, what string, b *model.Behaviour
 // Settled writes the trace up to here.
 func (r *traceRecorder) Settled(at model.Ms, snap *model.Snapshot) {
 	c := *snap
+	r.decided(at, "")
 	r.add(at, trace.Step{Do: trace.Settle})
 	r.settledSteps, r.settledAt, r.snap = len(r.steps), at, &c
 	r.pending = true
@@ -418,7 +458,7 @@ func (r *traceRecorder) trace() *trace.Trace {
 	*e.Host.Records = slices.DeleteFunc(*e.Host.Records, func(x trace.Record) bool { return x.Config.Get("unknown hash") != nil })
 	for i := range e.Sessions {
 		e.Sessions[i].Calls = slices.DeleteFunc(e.Sessions[i].Calls, func(c trace.NamedString) bool {
-			return c.Value == "running" || strings.HasPrefix(c.Value, "error:") // how long a tool takes is not recorded
+			return r.loose[c.Name] || c.Value == "running" || strings.HasPrefix(c.Value, "error:") // how long a tool takes is not recorded
 		})
 	}
 	tr.Steps = append(tr.Steps, trace.Step{Do: trace.ExpectStep, Expect: e})
@@ -437,6 +477,9 @@ func (r *traceRecorder) timed() []trace.Step {
 			out = append(out, trace.Step{Do: trace.Advance, Ms: x.at - now})
 		}
 		now = max(now, x.at)
+		if x.bare {
+			out = append(out, trace.Step{Do: trace.Remove, File: x.step.File})
+		}
 		out = append(out, x.step)
 	}
 	return out

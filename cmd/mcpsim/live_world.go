@@ -268,7 +268,7 @@ func (w *liveWorld) observe(ev *event.Event) {
 	case event.Wake:
 		w.tellFile(scopeOf(ev.Scope), true)
 	case event.Load:
-		w.tellRead(scopeOf(ev.Scope))
+		w.tellRead(scopeOf(ev.Scope), ev.Outcome)
 	case event.Wrote, event.Decided, event.Refused:
 		w.tellFile(model.Approvals, true)
 	case event.Dialed:
@@ -325,15 +325,17 @@ func (w *liveWorld) wroteIt(now fileSeen) bool {
 	return now.state == fileReadable && w.own[now.data]
 }
 
-// tellRead tells what the read behind a load got.
-func (w *liveWorld) tellRead(s model.Scope) {
+// tellRead tells what the read behind a load got: what was in the file that it opened, or else that there was none to open.
+func (w *liveWorld) tellRead(s model.Scope, outcome string) {
 	if s >= model.NumScopes || w.paths[s] == "" {
 		return
 	}
 	w.tellFile(s, true)
-	now := w.seen[s]
+	now := fileSeen{fileUnreadable, "", true}
 	if data, ok := w.fs.take(w.paths[s]); ok {
 		now = fileSeen{fileReadable, data, true}
+	} else if outcome == "missing" {
+		now.state = fileMissing
 	}
 	w.got[s] = now
 	c := w.content(now)
@@ -399,7 +401,11 @@ func (w *liveWorld) record(s trace.Step) {
 
 // call calls a tool; done runs on the loop.
 func (w *liveWorld) call(core *impl.Host, id, server, tool string, args map[string]any, done func(outcome string, res *mcpgo.CallToolResult)) {
-	w.record(trace.Step{Do: trace.Call, Session: liveSession, ID: id, Server: server, Tool: tool})
+	for _, k := range w.sinks {
+		if r, ok := k.(*traceRecorder); ok {
+			r.call(w.at, trace.Step{Do: trace.Call, Session: liveSession, ID: id, Server: server, Tool: tool}, len(core.Busy()) > 0)
+		}
+	}
 	w.calls = append(w.calls, model.CallView{ID: id, Outcome: "running"})
 	w.Input(w.at, model.Input{Kind: model.InCall, Session: liveSession, Call: id, Server: server, Tool: tool})
 	core.Call(liveSession, id, server, tool, args, done)
