@@ -431,11 +431,25 @@ func (m *Machine) closedConn(ev *Event) {
 		c.stuck = false
 	}
 	c.phase = closed
+	m.forget(c.id)
 	for i, o := range m.open {
 		if o == c {
 			m.open = append(m.open[:i:i], m.open[i+1:]...)
 			break
 		}
+	}
+}
+
+// maxGone bounds the closed connections that are known, so that what comes for one of them is still judged.
+const maxGone = 4096
+
+// forget forgets the oldest closed connections when there are many.
+func (m *Machine) forget(id ConnID) {
+	if m.gone = append(m.gone, id); len(m.gone) > 2*maxGone {
+		for _, old := range m.gone[:maxGone] {
+			delete(m.conns, old)
+		}
+		m.gone = append(m.gone[:0:0], m.gone[maxGone:]...)
 	}
 }
 

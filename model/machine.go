@@ -37,7 +37,8 @@ type Machine struct {
 
 	sessions []*session
 	conns    map[ConnID]*conn
-	open     []*conn // not closed, by number
+	open     []*conn  // not closed, by number
+	gone     []ConnID // closed and still known, oldest first
 	dials    map[string]int
 
 	servers        []server // behaviours, by key
@@ -96,7 +97,7 @@ func (m *Machine) boot(l *Launch) {
 	m.win = window{}
 	m.notify = m.notify[:0]
 	m.sessions, m.extra, m.decisions = nil, nil, nil
-	m.open = nil
+	m.open, m.gone = nil, nil
 	m.conns, m.watches = map[ConnID]*conn{}, nil
 	m.initialized = !l.Uninitialized
 	m.down, m.started = false, false

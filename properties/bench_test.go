@@ -25,7 +25,7 @@ import (
 // BenchmarkBars measures what the design sets a bar for and prints bar and figure side by side; it fails on none. Every figure
 // is one core's (GOMAXPROCS 1) but the pipe's, whose two ends run at once. A rate is per second of processor time, so that a
 // busy machine does not count: the median of several turns, then the best one and the median by the wall clock. What is
-// compared takes turns within one run. Single times are by the wall clock.
+// compared takes turns within one run. Times of single edits are processor time, those of shrinking are by the wall clock.
 //
 //	go test ./properties -run '^$' -bench Bars -benchtime 1x            all of it, some minutes
 //	go test ./properties -run '^$' -bench Bars/shrink -benchtime 1x     one part
@@ -570,8 +570,8 @@ type crowd struct {
 	p       *check.Player
 	n       int
 	version int
-	read    time.Time // when the read of the changed file was back
-	passAt  map[model.SessionID]time.Time
+	read    time.Duration // when the read of the changed file was back, in processor time as all of this
+	passAt  map[model.SessionID]time.Duration
 
 	firstDial, compared time.Duration // from the read
 	pass                time.Duration // the longest
@@ -579,7 +579,7 @@ type crowd struct {
 
 func (c *crowd) Input(_ model.Ms, in model.Input) {
 	if in.Kind == model.InRead && in.Scope == model.User {
-		c.read = time.Now()
+		c.read = processor()
 		c.firstDial, c.compared, c.pass = 0, 0, 0
 	}
 }
@@ -587,19 +587,20 @@ func (c *crowd) Input(_ model.Ms, in model.Input) {
 func (c *crowd) Event(_ model.Ms, ev *model.Event) {
 	switch ev.Kind {
 	case model.EvPassStart:
-		c.passAt[ev.Session] = time.Now()
+		c.passAt[ev.Session] = processor()
 	case model.EvPassCompared:
-		c.pass = max(c.pass, time.Since(c.passAt[ev.Session]))
-		c.compared = time.Since(c.read)
+		now := processor()
+		c.pass = max(c.pass, now-c.passAt[ev.Session])
+		c.compared = now - c.read
 	case model.EvDial:
 		if c.firstDial == 0 {
-			c.firstDial = time.Since(c.read)
+			c.firstDial = processor() - c.read
 		}
 	}
 }
 
 func newCrowd(n, sessions int, mode string, canned bool) (*crowd, error) {
-	c := &crowd{p: check.NewPlayer(), n: n, passAt: map[model.SessionID]time.Time{}}
+	c := &crowd{p: check.NewPlayer(), n: n, passAt: map[model.SessionID]time.Duration{}}
 	if canned {
 		c.p.Stage.Canned()
 	}
@@ -639,7 +640,7 @@ func (c *crowd) edit() error {
 	return nil
 }
 
-// measure makes k edits; all figures are milliseconds from the moment the read is back: the file's parse is part of it.
+// measure makes k edits; all figures are milliseconds of processor time from the moment the read is back: the file's parse is part of it.
 func (c *crowd) measure(k int) (firstDial, compared, pass figures, err error) {
 	runtime.GC() // what building left is not the edits' to clear away
 	for range k {

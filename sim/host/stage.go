@@ -32,7 +32,6 @@ type FakeStage struct {
 	paths    [model.NumScopes]string
 	seen     [model.NumScopes]raw // what the machine was last told
 	denoted  Texts
-	specs    map[port.ConnID]config.DialSpec
 	x        *Translator
 	faults   []*ioFault
 	linked   bool // the approvals file was a link before the rename that runs
@@ -92,7 +91,7 @@ func (st *FakeStage) Reset(h *trace.Header, t *model.Table, sink sim.Sink) error
 	st.q.Reset(h.Order)
 	st.mcp.Reset()
 	st.x = NewTranslator(t)
-	st.seen, st.denoted, st.specs = [model.NumScopes]raw{}, Texts{}, map[port.ConnID]config.DialSpec{}
+	st.seen, st.denoted = [model.NumScopes]raw{}, Texts{}
 	st.faults, st.files, st.steps, st.lastStep, st.err = nil, 0, 0, 0, nil
 	st.fs = fakefs.New(fakefs.Options{Now: st.q.Now, Deliver: st.deliver, OnOp: st.onOp, OnWrite: st.onWrite, OnEvent: st.onEvent, Merge: h.Order&1 == 1})
 	for i := range h.Servers {
@@ -341,7 +340,6 @@ func (st *FakeStage) ports(int) impl.Ports {
 type dialer struct{ st *FakeStage }
 
 func (d *dialer) Dial(op port.Op, spec config.DialSpec) (port.Conn, error) {
-	d.st.specs[op.Conn] = spec
 	return d.st.mcp.Dial(op, spec)
 }
 
@@ -487,7 +485,6 @@ func (st *FakeStage) hostStarts(l *model.Launch) {
 	st.paths = sim.Paths(l)
 	st.seen = [model.NumScopes]raw{}
 	st.ways = [model.NumScopes]way{}
-	st.specs = map[port.ConnID]config.DialSpec{}
 }
 
 // Close forgets the world.

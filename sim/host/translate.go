@@ -117,6 +117,7 @@ func (x *Translator) event(ev *event.Event) *model.Event {
 		m.Kind = model.EvClosing
 	case event.Closed:
 		m.Kind = model.EvClosed
+		delete(x.fps, ev.Conn)
 	case event.Acquired:
 		m.Kind = model.EvAcquired
 	case event.Released:
