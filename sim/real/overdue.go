@@ -29,13 +29,19 @@ func newFlights() flights {
 }
 
 // note follows an event.
-func (f *flights) note(now model.Ms, ev *event.Event) {
+func (f *flights) note(st *Stage, ev *event.Event) {
+	now := st.Now()
 	switch ev.Kind {
 	case event.Dial:
 		f.conns[ev.Conn] = flight{ev.Conn, now, []model.Step{model.StepStart, model.StepInit, model.StepTools, model.StepPrompts, model.StepResources}}
 	case event.Closing:
 		f.conns[ev.Conn] = flight{ev.Conn, now, []model.Step{model.StepEnd}}
-	case event.Dialed, event.Closed:
+	case event.DialFailed: // it closes now
+		f.took(st, ev.Conn)
+	case event.Dialed:
+		f.took(st, ev.Conn)
+		delete(f.conns, ev.Conn)
+	case event.Closed:
 		delete(f.conns, ev.Conn)
 	case event.CallStart:
 		if ev.Conn != 0 {
@@ -43,6 +49,14 @@ func (f *flights) note(now model.Ms, ev *event.Event) {
 		}
 	case event.CallEnd:
 		delete(f.calls, ev.Call)
+	}
+}
+
+// took notes how much longer than its script a dial took: a process is born late on a machine that has much to do.
+func (f *flights) took(st *Stage, c port.ConnID) {
+	x := f.conns[c]
+	if d, ok := st.takes(c, x.steps...); ok && len(x.steps) > 0 {
+		st.slow = max(st.slow, st.Now()-x.since-d)
 	}
 }
 

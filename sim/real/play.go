@@ -29,6 +29,12 @@ func MayServe() {
 // Play plays a trace for real, in a world of its own. Options are those of sim.Play; what they need to be for real time is
 // set here.
 func Play(tr *trace.Trace, opt sim.PlayOptions) *sim.Result {
+	r, _ := play(tr, opt)
+	return r
+}
+
+// play also says by how much a dial outlasted its script.
+func play(tr *trace.Trace, opt sim.PlayOptions) (*sim.Result, time.Duration) {
 	if opt.Slack == 0 {
 		opt.Slack = Slack
 	}
@@ -36,8 +42,8 @@ func Play(tr *trace.Trace, opt sim.PlayOptions) *sim.Result {
 	if opt.Budget == 0 {
 		opt.Budget = 60000
 	}
-	failed := func(err error) *sim.Result {
-		return &sim.Result{Err: err, Checks: map[string]int{}, Skipped: map[string]int{}, Goals: map[string]int{}}
+	failed := func(err error) (*sim.Result, time.Duration) {
+		return &sim.Result{Err: err, Checks: map[string]int{}, Skipped: map[string]int{}, Goals: map[string]int{}}, 0
 	}
 	exe, err := os.Executable()
 	if err != nil {
@@ -52,7 +58,7 @@ func Play(tr *trace.Trace, opt sim.PlayOptions) *sim.Result {
 	if err := errors.Join(y.Close(), st.Close()); err != nil && r.Err == nil {
 		r.Err = err
 	}
-	return r
+	return r, time.Duration(st.slow) * time.Millisecond
 }
 
 // Outcome is what became of one trace of a run.

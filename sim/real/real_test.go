@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -17,6 +19,7 @@ import (
 	"mcpsim/impl/port"
 	"mcpsim/model"
 	"mcpsim/sim"
+	"mcpsim/sim/gen"
 	"mcpsim/sim/realserver"
 	"mcpsim/sim/trace"
 )
@@ -242,5 +245,39 @@ func TestWhatCannotBeRealSaysWhy(t *testing.T) {
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
 			t.Errorf("%s %s: %q, not %q", c.header, c.steps, got, c.want)
 		}
+	}
+}
+
+// TestDrawnTracesHoldInTheRealWorld plays drawn traces in both modes; it takes about a second a trace.
+// MCPSIM_REAL says how many: it is for the machine that nothing else runs on.
+func TestDrawnTracesHoldInTheRealWorld(t *testing.T) {
+	n, _ := strconv.Atoi(os.Getenv("MCPSIM_REAL"))
+	if n == 0 {
+		t.Skip("set MCPSIM_REAL to a number of traces, such as 200")
+	}
+	p, err := gen.ParseProfile("quick")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var traces []*trace.Trace
+	for i := 0; len(traces) < 2*n && i < 100*n; i++ {
+		tr := Tame(gen.Draw(uint64(i), p))
+		tr.Name = fmt.Sprintf("drawn %d", i)
+		if Why(tr, 5000) == "" {
+			traces = append(traces, in("single", tr), in("pool", tr))
+		}
+	}
+	played := 0
+	Run(traces, 4*runtime.GOMAXPROCS(0), 10000, func(*trace.Trace) sim.PlayOptions { return sim.PlayOptions{} }, func(o Outcome) {
+		if o.Why != "" {
+			return
+		}
+		played++
+		if o.R.Failed() {
+			t.Errorf("%s, %s mode: %v %v\n%s", o.Trace.Name, o.Trace.Header.Launch.Mode, o.R.Err, o.R.Violations, trace.Print(o.Trace))
+		}
+	})
+	if played < n {
+		t.Errorf("%d plays of %d traces", played, n)
 	}
 }

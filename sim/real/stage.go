@@ -57,7 +57,8 @@ type Stage struct {
 	begins begins
 	step   model.Ms // when the last step was
 	later  atomic.Int64
-	files  int // numbers what the world's edits make
+	slow   model.Ms // by how much a dial outlasted its script, at most
+	files  int      // numbers what the world's edits make
 	locks  []*os.File
 	// outside puts something between the host and the world, for tests; nil: nothing.
 	outside func(port.FS, port.Dialer) (port.FS, port.Dialer)
@@ -194,7 +195,7 @@ func (st *Stage) tellBegins() {
 	st.begins.conns = nil
 	st.begins.Unlock()
 	for _, c := range conns {
-		if d, ok := st.conns[c]; ok {
+		if d, ok := st.conns[c]; ok && st.isOf(c) { // not of a host that has died meanwhile
 			st.sink.Input(st.Now(), model.Input{Kind: model.InStarted, Conn: d.id, Server: d.server})
 		}
 	}
@@ -427,11 +428,16 @@ func (st *Stage) Snapshot(into *model.HostView) {
 	into.Dials = counts(st.dials)
 	alive := map[string]int{}
 	for _, r := range st.ctl.Processes() {
-		if d, ok := st.conns[r.Conn]; ok && strings.HasPrefix(r.Conn, strconv.Itoa(st.lifeOf())+"/") {
+		if d, ok := st.conns[r.Conn]; ok && st.isOf(r.Conn) {
 			alive[d.server]++
 		}
 	}
 	into.Processes = counts(alive)
+}
+
+// isOf reports whether a connection is of the host process that runs.
+func (st *Stage) isOf(conn string) bool {
+	return strings.HasPrefix(conn, strconv.Itoa(st.lifeOf())+"/")
 }
 
 // lifeOf numbers the host process that runs; 0: there is none yet.

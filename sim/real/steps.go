@@ -2,6 +2,7 @@ package real
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -38,6 +39,7 @@ func (st *Stage) stepped() { st.step = st.Now() }
 func (st *Stage) edit(s *trace.Step) error {
 	var line []approval.RecordLine
 	if s.Do == trace.DecideElsewhere {
+		defer st.lockApprovals()()
 		if err := st.Turn(func() error { // the translator is the loop's
 			if l, ok := st.x.Record(st.cache, st.root, s.Server, s.Config, s.Status); ok {
 				line = append(line, l)
@@ -94,6 +96,25 @@ func (st *Stage) editFiles(s *trace.Step, line []approval.RecordLine) (err error
 		st.byWorld = st.byWorld || sc == model.Approvals
 	}
 	return err
+}
+
+// lockApprovals takes the lock as the other process does that the decision is taken in, and as long as it would wait: then,
+// or if nobody can hold it, it writes all the same.
+func (st *Stage) lockApprovals() (unlock func()) {
+	p := st.paths[model.Approvals]
+	if os.MkdirAll(filepath.Dir(p), 0o755) != nil {
+		return func() {}
+	}
+	f, err := os.OpenFile(p+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return func() {}
+	}
+	for end := time.Now().Add(soon); ; time.Sleep(time.Millisecond) {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil || !errors.Is(err, syscall.EWOULDBLOCK) || time.Now().After(end) {
+			return func() { _ = f.Close() }
+		}
+	}
 }
 
 // decideElsewhere is a decision taken in another process that shares the approvals file.

@@ -108,7 +108,7 @@ func (y *System) observe(lf *life, ev *event.Event) {
 		st.tellRead(lf, ev)
 	}
 	y.Event(ev)
-	y.fl.note(st.Now(), ev)
+	y.fl.note(st, ev)
 }
 
 // tellRead tells the machine what the read behind a load got: what was in the file that it opened, or else that there was
@@ -194,17 +194,27 @@ func (y *System) restart(s *trace.Step) error {
 
 // die ends the host without a word: what it has under way reaches nobody, its servers are killed, its locks are free.
 func (y *System) die() error {
-	lf := y.st.life
+	st := y.st
+	lf := st.life
 	if lf == nil || lf.over.Load() {
 		return nil
 	}
-	if err := lf.host.Core(context.Background(), func(*impl.Host) { lf.over.Store(true) }); err != nil {
+	deciding := false
+	if err := lf.host.Core(context.Background(), func(core *impl.Host) {
+		st.tellAll()
+		deciding = slices.Contains(core.Busy(), "decision")
+		lf.over.Store(true)
+	}); err != nil {
 		return err
 	}
 	lf.dialer.KillAll()
 	lf.fs.die()
 	err := lf.host.Close(context.Background())
 	lf.dialer.Close()
+	st.conns = map[string]dialled{} // whoever was begun reports to nobody
+	st.filesMu.Lock()
+	st.byWorld = st.byWorld || deciding // a crash leaves the old file or the new one (APR-7): whichever is there must be kept
+	st.filesMu.Unlock()
 	return errors.Join(err, lf.fs.Close())
 }
 
