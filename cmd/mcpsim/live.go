@@ -15,8 +15,6 @@ import (
 
 	"mcpsim/impl"
 	"mcpsim/model"
-	"mcpsim/sim/eventlog"
-	"mcpsim/sim/real"
 	"mcpsim/sim/trace"
 )
 
@@ -70,7 +68,7 @@ secrets: values of env and headers, and arguments and URLs that look like one (a
 	f.StringVar(&o.user, "user", "", "the user's settings file, named settings.json (default: ~/.qwen/settings.json)")
 	f.StringVar(&o.defaults, "defaults", "", "the system's defaults, below the user's settings")
 	f.StringVar(&o.system, "system", "", "the system's settings, above all others")
-	f.StringVar(&o.mode, "mode", "single", "single: a session has its own connections; pool: sessions share them")
+	f.StringVar(&o.mode, "mode", "single", "single: the session has connections of its own; pool: it holds those of the pool that sessions share")
 	f.StringSliceVar(&o.allowed, "allowed", nil, "the only servers that may ever run: names or globs; with no names, none")
 	f.StringVar(&o.approvals, "approvals", "ask", "ask before a workspace's server runs, or off")
 	f.StringVar(&o.record, "record", "", "keep what happens as a trace for mcpsim replay")
@@ -142,36 +140,6 @@ func (o *liveOptions) launch(homeIsRoot bool) trace.Launch {
 		l.Cwd = "home"
 	}
 	return l
-}
-
-// logSink writes the event log.
-type logSink struct {
-	*eventlog.Writer
-	w *liveWorld
-	f *os.File
-}
-
-func newLogSink(w *liveWorld, path string, l *model.Launch) (*logSink, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	slack, woken := real.Slack, false
-	shows := []string{"tools", "prompts", "resources", "text", "error", "file", "shadows", "notices", "hint", "calls", "pool", "records", "dials"}
-	about := eventlog.About{Host: "mcpsim live", SlackMs: &slack, Woken: &woken, Shows: &shows}
-	return &logSink{eventlog.NewWriter(f, &trace.Header{Title: "recorded by mcpsim live"}, l, w.t, about), w, f}, nil
-}
-
-func (k *logSink) Settled(at model.Ms, snap *model.Snapshot) {
-	k.Passed(at)
-	k.Writer.Settled(at, snap)
-	_ = k.Writer.Flush() // its first error stays
-}
-
-// Flush ends the log.
-func (k *logSink) Flush() error {
-	k.Passed(k.w.at)
-	return errors.Join(k.Writer.Flush(), k.f.Close())
 }
 
 func runLive(cmd *cobra.Command, o *liveOptions) error {

@@ -413,7 +413,8 @@ func sortedNames(m map[string]bool) []string {
 
 // trace is what was recorded up to the last settled moment.
 func (r *traceRecorder) trace() *trace.Trace {
-	tr := &trace.Trace{Header: trace.Header{Version: 1, Title: "recorded by mcpsim live", Launch: r.traceLaunch(nil)}}
+	tr := &trace.Trace{Header: trace.Header{Version: 1, Title: "recorded by mcpsim live",
+		Real: "its commands and addresses are those of the machine that it was recorded on", Launch: r.traceLaunch(nil)}}
 	for _, key := range r.order {
 		a := r.acts[key]
 		if a == nil {

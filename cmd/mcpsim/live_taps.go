@@ -85,8 +85,8 @@ type tapConn struct {
 	key    string // command line or URL
 	began  time.Time
 
-	live, closing bool
-	lists         [3][]string
+	live, closing, gone bool
+	lists               [3][]string
 }
 
 // Dial implements port.Dialer.
@@ -123,6 +123,15 @@ func (c *tapConn) OnExit(f func(error)) {
 			w.server(c.key, "crash", nil, nil)
 		}
 		f(err)
+	})
+}
+
+// OnGone: nothing is left of a process group.
+func (c *tapConn) OnGone(f func()) {
+	c.Conn.OnGone(func() {
+		c.gone = true
+		delete(c.w.groups, c)
+		f()
 	})
 }
 
@@ -169,6 +178,9 @@ func (t *tapTransport) Start(ctx context.Context) error {
 		c := t.c
 		c.w.hear(func() {
 			c.w.Input(c.w.at, model.Input{Kind: model.InStarted, Conn: model.ConnID(c.id), Server: c.server})
+			if c.Process() && !c.gone {
+				c.w.groups[c] = true
+			}
 		})
 	}
 	return err

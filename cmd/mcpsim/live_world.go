@@ -49,6 +49,7 @@ type liveWorld struct {
 	seen    [model.NumScopes]fileSeen // what the sinks were told
 	got     [model.NumScopes]fileSeen // what the host's last load got
 	conns   map[port.ConnID]*tapConn
+	groups  map[*tapConn]bool           // process groups that are there
 	dials   map[string]int              // by name
 	scripts map[string]*model.Behaviour // by command line or URL: how that server was last seen to act
 	calls   []model.CallView
@@ -126,7 +127,7 @@ func startLive(o *liveOptions, makeSinks func(*liveWorld, *model.Launch) ([]live
 		}
 	}
 	w := &liveWorld{opt: o, start: time.Now(), t: model.NewTable(&l), cache: config.NewCache(), own: map[string]bool{},
-		conns: map[port.ConnID]*tapConn{}, scripts: map[string]*model.Behaviour{}, dials: map[string]int{}, changed: time.Now(), dirty: true,
+		conns: map[port.ConnID]*tapConn{}, scripts: map[string]*model.Behaviour{}, dials: map[string]int{}, groups: map[*tapConn]bool{}, changed: time.Now(), dirty: true,
 		onEvent: func(*event.Event) {}, onSettled: func() {}}
 	w.x = simhost.NewTranslator(w.t)
 	w.paths = [model.NumScopes]string{model.Defaults: o.defaults, model.System: o.system,
@@ -446,14 +447,23 @@ func (w *liveWorld) look(core *impl.Host) bool {
 			snap.Sessions[i].Calls = slices.Clone(w.calls)
 		}
 	}
-	for name, n := range w.dials {
-		snap.Host.Dials = append(snap.Host.Dials, model.Count{Server: name, N: n})
+	alive := map[string]int{} // groups: whether npx runs its server beside itself is its own affair
+	for c := range w.groups {
+		alive[c.server]++
 	}
-	slices.SortFunc(snap.Host.Dials, func(a, b model.Count) int { return strings.Compare(a.Server, b.Server) })
+	snap.Host.Dials, snap.Host.Processes = counts(w.dials), counts(alive)
 	for _, s := range w.sinks {
 		s.Settled(w.at, &snap)
 	}
 	w.dirty, w.settledAt = false, w.at
 	w.onSettled()
 	return true
+}
+
+func counts(n map[string]int) (out []model.Count) {
+	for name, k := range n {
+		out = append(out, model.Count{Server: name, N: k})
+	}
+	slices.SortFunc(out, func(a, b model.Count) int { return strings.Compare(a.Server, b.Server) })
+	return out
 }
