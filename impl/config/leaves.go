@@ -23,20 +23,23 @@ func changedLeaves(a, b *value, path []string, f func([]string)) {
 	case a != nil && !aObject, b != nil && !bObject:
 		f(path) // a leaf went where an object came, or the reverse
 	}
+	at := 0 // most members of both come in one order
 	if aObject {
 		for i := range a.members {
 			m := &a.members[i]
 			var other *value
-			if j := b.find(keyOf{m.key, m.bad}); j >= 0 {
-				other = b.members[j].value
+			if j := b.near(keyOf{m.key, m.bad}, at); j >= 0 {
+				other, at = b.members[j].value, j+1
 			}
 			changedLeaves(m.value, other, append(path, m.key), f)
 		}
 	}
+	at = 0
 	if bObject {
 		for i := range b.members {
 			m := &b.members[i]
-			if a.find(keyOf{m.key, m.bad}) < 0 {
+			j := a.near(keyOf{m.key, m.bad}, at)
+			if at = j + 1; j < 0 {
 				changedLeaves(nil, m.value, append(path, m.key), f)
 			}
 		}

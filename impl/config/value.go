@@ -69,6 +69,14 @@ func (v *value) find(k keyOf) int {
 	return -1
 }
 
+// near is find for who knows about where the member is: at, if it is anywhere.
+func (v *value) near(k keyOf, at int) int {
+	if v != nil && v.kind == object && at < len(v.members) && v.members[at].key == k.key && v.members[at].bad == k.bad {
+		return at
+	}
+	return v.find(k)
+}
+
 // put adds a member, or replaces the value of one that is there.
 func (v *value) put(m member) {
 	k := keyOf{m.key, m.bad}
