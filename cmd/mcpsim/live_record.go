@@ -32,6 +32,7 @@ type traceRecorder struct {
 	woken    [model.NumScopes]*recorded // where a change that is being heard of will stand
 	keys     map[string]string          // of servers: as they are → masked
 	deciding []trace.Step               // decisions that are not written yet
+	causes   map[string]*recorded       // the last step that has everything read
 	loose    map[string]bool            // calls whose outcome is not expected
 	order    []string                   // masked, as first dialled
 	acts     map[string]*actor
@@ -61,7 +62,7 @@ type actor struct {
 }
 
 func newTraceRecorder(w *liveWorld, path string) *traceRecorder {
-	return &traceRecorder{w: w, path: path, mask: newTraceMask(), text: map[model.Scope]fileSeen{}, loose: map[string]bool{}, keys: map[string]string{}, acts: map[string]*actor{}}
+	return &traceRecorder{w: w, path: path, mask: newTraceMask(), text: map[model.Scope]fileSeen{}, loose: map[string]bool{}, causes: map[string]*recorded{}, keys: map[string]string{}, acts: map[string]*actor{}}
 }
 
 func (r *traceRecorder) add(at model.Ms, s trace.Step) *recorded {
@@ -79,6 +80,9 @@ func (r *traceRecorder) step(at model.Ms, s trace.Step) {
 		return
 	case trace.Look:
 		r.decided(at, "")
+	case trace.Reload, trace.Trust:
+		r.causes[string(s.Do)] = r.add(at, s)
+		return
 	}
 	r.add(at, s)
 }
@@ -161,8 +165,9 @@ func target(c *model.Config) string {
 	return c.CommandLine
 }
 
-// loaded records what the host read, as a write at the moment of the last event before it.
-func (r *traceRecorder) loaded(at model.Ms, s model.Scope, now fileSeen) {
+// loaded records what the host read, as a write at the moment of the last event before it; what a person's step had read
+// was there before that.
+func (r *traceRecorder) loaded(at model.Ms, s model.Scope, now fileSeen, why string) {
 	x := r.woken[s]
 	r.woken[s] = nil
 	if !r.started || now == r.text[s] {
@@ -172,6 +177,10 @@ func (r *traceRecorder) loaded(at model.Ms, s model.Scope, now fileSeen) {
 	r.text[s] = now
 	if s == model.Approvals && r.w.wroteIt(now) {
 		return
+	}
+	if i := slices.Index(r.steps, r.causes[why]); i >= 0 && (x == nil || slices.Index(r.steps, x) > i) {
+		x = &recorded{at: r.steps[i].at}
+		r.steps = slices.Insert(r.steps, i, x)
 	}
 	if x == nil {
 		x = r.add(at, trace.Step{})
@@ -316,6 +325,7 @@ func (r *traceRecorder) Settled(at model.Ms, snap *model.Snapshot) {
 	c := *snap
 	r.decided(at, "")
 	r.add(at, trace.Step{Do: trace.Settle})
+	clear(r.causes)
 	r.settledSteps, r.settledAt, r.snap = len(r.steps), at, &c
 	r.pending = true
 	if time.Since(r.saved) >= 50*r.cost { // the host waits meanwhile

@@ -269,7 +269,7 @@ func (w *liveWorld) observe(ev *event.Event) {
 	case event.Wake:
 		w.tellFile(scopeOf(ev.Scope), true)
 	case event.Load:
-		w.tellRead(scopeOf(ev.Scope), ev.Outcome)
+		w.tellRead(scopeOf(ev.Scope), ev.Outcome, ev.Why)
 	case event.Wrote, event.Decided, event.Refused:
 		w.tellFile(model.Approvals, true)
 	case event.Dialed:
@@ -327,7 +327,7 @@ func (w *liveWorld) wroteIt(now fileSeen) bool {
 }
 
 // tellRead tells what the read behind a load got: what was in the file that it opened, or else that there was none to open.
-func (w *liveWorld) tellRead(s model.Scope, outcome string) {
+func (w *liveWorld) tellRead(s model.Scope, outcome, why string) {
 	if s >= model.NumScopes || w.paths[s] == "" {
 		return
 	}
@@ -346,7 +346,7 @@ func (w *liveWorld) tellRead(s model.Scope, outcome string) {
 	w.Input(w.at, model.Input{Kind: model.InRead, Scope: s, Content: c})
 	for _, k := range w.sinks {
 		if r, ok := k.(*traceRecorder); ok {
-			r.loaded(w.at, s, now)
+			r.loaded(w.at, s, now, why)
 		}
 	}
 }
