@@ -145,6 +145,7 @@ func (o *liveOptions) launch(homeIsRoot bool) trace.Launch {
 func runLive(cmd *cobra.Command, o *liveOptions) error {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // that nobody reads is an error of writing
 	w, err := startLive(o, func(w *liveWorld, l *model.Launch) (sinks []liveSink, err error) {
 		if o.log != "" {
 			k, err := newLogSink(w, o.log, l)

@@ -327,10 +327,13 @@ type printer struct {
 	text []string
 	over bool
 	done chan struct{}
+
+	broken chan struct{} // closed when nobody reads any more
+	err    error
 }
 
 func newPrinter(out io.Writer, asJSON bool) *printer {
-	p := &printer{out: out, json: asJSON, done: make(chan struct{})}
+	p := &printer{out: out, json: asJSON, done: make(chan struct{}), broken: make(chan struct{})}
 	p.cond = sync.NewCond(&p.mu)
 	go p.run()
 	return p
@@ -349,7 +352,11 @@ func (p *printer) run() {
 		if text == nil {
 			return
 		}
-		_, _ = io.WriteString(p.out, strings.Join(text, "\n")+"\n")
+		if _, err := io.WriteString(p.out, strings.Join(text, "\n")+"\n"); err != nil {
+			p.err = err
+			close(p.broken)
+			return
+		}
 	}
 }
 
@@ -385,6 +392,8 @@ func runLiveLines(w *liveWorld, in io.Reader, out io.Writer, signals <-chan os.S
 		select {
 		case sig := <-signals:
 			return sig, nil
+		case <-p.broken:
+			return nil, fmt.Errorf("the output: %w", p.err)
 		case line, ok := <-lines:
 			if !ok {
 				lines = nil // its end ends nothing

@@ -425,6 +425,37 @@ func TestLiveEndsBySignal(t *testing.T) {
 	}
 }
 
+func TestLiveNobodyReads(t *testing.T) {
+	t.Parallel()
+	r := newLiveRun(t)
+	r.write("ws/.mcp.json", `{"mcpServers":{"a":`+r.server("srv-a", realserver.Behaviour{Tools: []string{"x"}}, "")+`}}`)
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe, "live", "-workspace", filepath.Join(r.dir, "ws"), "-user", filepath.Join(r.dir, "settings.json"), "-approvals", "off")
+	cmd.Env = append(os.Environ(), asCommand+"=1", "GORACE=atexit_sleep_ms=0")
+	cmd.Stdout = write
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	_ = write.Close()
+	for s := bufio.NewScanner(read); s.Scan() && !strings.Contains(s.Text(), "state=dialing"); {
+	}
+	_ = read.Close() // before it is live, which it says in vain
+	if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != 2 {
+		t.Errorf("it ended with %v", cmd.ProcessState)
+	}
+	r.cmd, r.waited = cmd, make(chan error, 1)
+	r.waited <- nil
+	_ = r.ended()
+}
+
 func TestLiveFlags(t *testing.T) {
 	dir := t.TempDir()
 	for _, x := range []struct {
