@@ -38,8 +38,11 @@ func changedLeaves(a, b *value, path []string, f func([]string)) {
 	if bObject {
 		for i := range b.members {
 			m := &b.members[i]
-			j := a.near(keyOf{m.key, m.bad}, at)
-			if at = j + 1; j < 0 {
+			if aObject && at < len(a.members) && a.members[at].key == m.key && a.members[at].bad == m.bad {
+				at++
+				continue
+			}
+			if a.find(keyOf{m.key, m.bad}) < 0 {
 				changedLeaves(nil, m.value, append(path, m.key), f)
 			}
 		}
