@@ -68,7 +68,7 @@ secrets: values of env and headers, and arguments and URLs that look like one (a
 	f.StringVar(&o.user, "user", "", "the user's settings file, named settings.json (default: ~/.qwen/settings.json)")
 	f.StringVar(&o.defaults, "defaults", "", "the system's defaults, below the user's settings")
 	f.StringVar(&o.system, "system", "", "the system's settings, above all others")
-	f.StringVar(&o.mode, "mode", "single", "single: the session has connections of its own; pool: it holds those of the pool that sessions share")
+	f.StringVar(&o.mode, "mode", "single", "single: each session has connections of its own; pool: sessions (see open) share them")
 	f.StringSliceVar(&o.allowed, "allowed", nil, "the only servers that may ever run: names or globs; with no names, none")
 	f.StringVar(&o.approvals, "approvals", "ask", "ask before a workspace's server runs, or off")
 	f.StringVar(&o.record, "record", "", "keep what happens as a trace for mcpsim replay")

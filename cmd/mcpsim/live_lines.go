@@ -17,6 +17,7 @@ import (
 
 	"mcpsim/impl"
 	"mcpsim/impl/event"
+	"mcpsim/impl/port"
 	"mcpsim/model"
 	"mcpsim/sim/trace"
 )
@@ -30,6 +31,7 @@ const liveHelp = `  status                      every server, question and notic
   tools [SERVER]              what is offered now
   log SERVER                  the last that a stdio server wrote to its stderr
   trust on|off                whether the person trusts the folder
+  open NAME, close NAME       a session beside the one that asks and calls
   wait                        read no further command until nothing is in flight
   help, quit
 `
@@ -40,6 +42,7 @@ type liveUI struct {
 	w    *liveWorld
 	ask  bool // questions count as looked at when they are printed
 	last *liveView
+	more map[port.SessionID]*liveView   // of other sessions
 	tell func(t model.Ms, r liveRecord) // from anywhere
 	show func(v *liveView)              // on the loop; nil: nobody
 	due  bool                           // a view is to be taken
@@ -47,7 +50,7 @@ type liveUI struct {
 }
 
 func newLiveUI(w *liveWorld, ask bool, tell func(model.Ms, liveRecord), show func(*liveView)) *liveUI {
-	return &liveUI{w: w, ask: ask, last: &liveView{}, tell: tell, show: show}
+	return &liveUI{w: w, ask: ask, last: &liveView{}, more: map[port.SessionID]*liveView{}, tell: tell, show: show}
 }
 
 // begin tells what is there now, and from then on what changes.
@@ -101,8 +104,38 @@ func (u *liveUI) look() {
 	for _, r := range changes {
 		u.tell(w.at, r)
 	}
+	u.others()
 	if u.show != nil {
 		u.show(v)
+	}
+}
+
+// others tells what is different in other sessions: of their servers only, since they ask what the first one asks.
+func (u *liveUI) others() {
+	w := u.w
+	ids := w.core.Sessions()
+	for _, id := range ids {
+		if id == liveSession {
+			continue
+		}
+		v, old := w.viewOf(w.core, id), u.more[id]
+		if old == nil {
+			old = &liveView{}
+			u.tell(w.at, told("opened", string(id)))
+		}
+		u.more[id] = v
+		for _, r := range differences(w, old, v) {
+			if r.kind == "server" || r.kind == "gone" {
+				r.fields = append([]liveField{{"session", string(id)}}, r.fields...)
+				u.tell(w.at, r)
+			}
+		}
+	}
+	for id := range u.more {
+		if !slices.Contains(ids, id) {
+			delete(u.more, id)
+			u.tell(w.at, told("closed", string(id)))
+		}
 	}
 }
 
@@ -176,6 +209,22 @@ func (u *liveUI) command(line string) error {
 			return errors.New("trust: expected on or off")
 		}
 		return u.inTurn(func(core *impl.Host) error { return w.do(core, trace.Step{Do: trace.Trust, Trusted: words[1] == "on"}) })
+	case "open", "close":
+		if err := arity(1, 1); err != nil {
+			return err
+		}
+		return u.inTurn(func(core *impl.Host) error {
+			is := slices.Contains(core.Sessions(), port.SessionID(words[1]))
+			switch {
+			case words[1] == "" || words[1] == liveSession:
+				return fmt.Errorf("%s: expected another name than that of the first session, %s", words[0], liveSession)
+			case is && words[0] == "open":
+				return fmt.Errorf("%s is open", lineWord(words[1]))
+			case !is && words[0] == "close":
+				return fmt.Errorf("%s is not open", lineWord(words[1]))
+			}
+			return w.do(core, trace.Step{Do: trace.StepKind(words[0]), Session: words[1]})
+		})
 	case "call":
 		return u.call(words, rest)
 	case "tools":

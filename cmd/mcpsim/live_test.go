@@ -280,6 +280,17 @@ func TestLive(t *testing.T) {
 			r.await("cleared unparsable")
 			r.await("server a state=live")
 			r.settled()
+			began := r.ctl.Started("srv-a")
+			r.say("open s2")
+			r.await("opened s2")
+			r.await("server a session=s2 state=live", "tools=x,w")
+			r.settled()
+			if n := r.ctl.Started("srv-a") - began; n != map[string]int{"single": 1, "pool": 0}[mode] {
+				t.Errorf("%d connections began for the second session", n)
+			}
+			r.say("close s2")
+			r.await("closed s2")
+			r.settled()
 			r.say("status")
 			r.await("server a state=live")
 			r.await("server b state=held:rejected")

@@ -101,6 +101,9 @@ func (r *liveRecord) sentence() string {
 		}
 	}
 	name := printable(r.name)
+	if f["session"] != "" {
+		name = printable(f["session"]) + ": " + name
+	}
 	switch r.kind {
 	case "server":
 		row := liveRow{state: f["state"], text: f["text"], err: f["error"]}
@@ -112,6 +115,8 @@ func (r *liveRecord) sentence() string {
 			state += ", " + more
 		}
 		return name + "  " + state
+	case "opened", "closed":
+		return name + "  session " + r.kind
 	case "gone":
 		return name + "  is not configured any more"
 	case "decided":

@@ -13,6 +13,7 @@ import (
 	"mcpsim/impl"
 	"mcpsim/impl/config"
 	"mcpsim/impl/event"
+	"mcpsim/impl/port"
 	"mcpsim/model"
 	"mcpsim/sim/trace"
 )
@@ -43,10 +44,12 @@ type liveQuestion struct {
 }
 
 // view is taken on the loop.
-func (w *liveWorld) view(core *impl.Host) *liveView {
-	st := core.Status(liveSession)
+func (w *liveWorld) view(core *impl.Host) *liveView { return w.viewOf(core, liveSession) }
+
+func (w *liveWorld) viewOf(core *impl.Host, id port.SessionID) *liveView {
+	st := core.Status(id)
 	kinds := map[string]config.Kind{}
-	for _, m := range core.EffectiveMap(liveSession) {
+	for _, m := range core.EffectiveMap(id) {
 		kinds[m.Name] = m.Entry.Kind
 	}
 	v := &liveView{hint: st.Hint, notices: st.Notices}

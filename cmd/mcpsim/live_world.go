@@ -25,7 +25,7 @@ import (
 	"mcpsim/sim/trace"
 )
 
-// liveSession is the one session of a live host.
+// liveSession is the session that asks and calls; others can be opened beside it.
 const liveSession = "s1"
 
 // liveWorld is the live host and what happens around it, told in the model's words. Everything of it belongs to the host's
@@ -381,7 +381,9 @@ func (w *liveWorld) records(f fileSeen) (model.Content, map[string]model.Record)
 
 // do performs a step that a person takes.
 func (w *liveWorld) do(core *impl.Host, s trace.Step) error {
-	s.Session = liveSession
+	if s.Session == "" {
+		s.Session = liveSession
+	}
 	if s.Do == trace.Look {
 		w.shown = core.Questions(liveSession)
 	} else {
