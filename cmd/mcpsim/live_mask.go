@@ -186,11 +186,13 @@ func (m *traceMask) document(text string) string {
 			i = end
 			v, err := trace.ParseValue([]byte(lit))
 			switch {
-			case err != nil || v.Kind != model.String || v.BadText && (top.isKey || err == nil):
-				b.WriteString(lit)
 			case top.isKey:
 				b.WriteString(lit)
-				top.key = v.Text
+				if err == nil {
+					top.key = v.Text
+				}
+			case err != nil || v.BadText:
+				b.WriteString(`"\ud800"`) // no valid Unicode either
 			default:
 				if s := m.text(path(), v.Text, top.before); s != v.Text {
 					lit = model.Str(s).String()
@@ -272,6 +274,7 @@ var (
 	secretName  = regexp.MustCompile(`(?i)(token|secret|passw|passphrase|api[-_]?key|access[-_]?key|private[-_]?key|auth|credential|bearer|cookie|session)`)
 	secretShape = regexp.MustCompile(`^(sk-|pk-|rk-|ghp_|gho_|ghs_|github_pat_|glpat-|xox[abprs]-|AKIA|AIza|eyJ|Bearer |Basic )`)
 	randomShape = regexp.MustCompile(`^[A-Za-z0-9+_=-]{24,}$`)
+	hexShape    = regexp.MustCompile(`^[0-9a-fA-F]+$`)
 	flagValue   = regexp.MustCompile(`^(-{0,2}[A-Za-z0-9][A-Za-z0-9_.-]*)=(.*)$`)
 )
 
@@ -279,7 +282,7 @@ var (
 func looksSecret(s string) bool {
 	return secretShape.MatchString(s) ||
 		randomShape.MatchString(s) && strings.ContainsAny(s, "0123456789") && strings.ToLower(s) != s && strings.ToUpper(s) != s ||
-		len(s) >= 32 && regexp.MustCompile(`^[0-9a-fA-F]+$`).MatchString(s)
+		len(s) >= 32 && hexShape.MatchString(s)
 }
 
 // maskArgument masks an argument if it looks like a secret: by its shape, or by the name in or before it.
