@@ -39,8 +39,8 @@ func (y *System) Reset(h *trace.Header, _ sim.Stage, _ *model.Table, sink sim.Si
 	return y.boot()
 }
 
-// boot starts a host process with the present launch. Time stands still until it has read everything: in the simulated
-// world that takes none.
+// boot starts a host process with the present launch. Time stands still until it has read everything and made the
+// connections whose script takes no time: in the simulated world all that is one instant.
 func (y *System) boot() error {
 	st := y.st
 	st.place()
@@ -95,7 +95,24 @@ func (y *System) boot() error {
 		return fmt.Errorf("the host does not start: %w", err)
 	}
 	lf.host, st.life = h, lf
-	return st.turn(func(core *impl.Host) error { return y.Attach(core) })
+	if err := st.turn(func(core *impl.Host) error { return y.Attach(core) }); err != nil {
+		return err
+	}
+	return y.firstInstant()
+}
+
+// firstInstant waits for what takes no time in the script: it is over before the first step.
+func (y *System) firstInstant() error {
+	for end := time.Now().Add(soon); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		over := true
+		if err := y.st.Turn(func() error {
+			over = !y.Overdue(y.st.Now())
+			return nil
+		}); err != nil || over {
+			return err
+		}
+	}
+	return nil
 }
 
 // observe passes on an event, after what the world did before it.
