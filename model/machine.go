@@ -45,6 +45,7 @@ type Machine struct {
 	faults         map[FaultKind]int
 	faultAny       map[FaultKind]bool
 	decisions      []*decision
+	cutOff         []*decision // answers that the process before did not live to report
 	calls          []*call
 	callByID       map[string]*call
 	extra          []Notice // standing notices that no document explains: decision, watch, listener, stuck
@@ -96,6 +97,7 @@ func (m *Machine) boot(l *Launch) {
 	m.eff = nil
 	m.win = window{}
 	m.notify = m.notify[:0]
+	m.cutOff = append(m.cutOff, m.decisions...)
 	m.sessions, m.extra, m.decisions = nil, nil, nil
 	m.open, m.gone = nil, nil
 	m.conns, m.watches = map[ConnID]*conn{}, nil

@@ -18,7 +18,8 @@ type Expectation struct {
 // change is loaded (LIVE-2), that every connection has a holder or a drain (INV-9), that nothing stands outside
 // the lists (INV-2 to INV-4), that the approvals file holds what was decided (INV-12).
 func (m *Machine) Settled(at Ms) (*Expectation, []Violation) {
-	m.Advance(at)
+	m.silence(at + 1)
+	m.now = max(m.now, at)
 	if !m.down {
 		m.settledFiles()
 		m.settledConns()
@@ -44,6 +45,20 @@ func (m *Machine) Settled(at Ms) (*Expectation, []Violation) {
 	return x, m.take()
 }
 
+// adopt takes into what must be kept the decisions that the host did not live to report, where the file holds them: they may
+// be recorded or not (APR-7).
+func (m *Machine) adopt() {
+	for _, d := range m.cutOff {
+		if r, ok := m.onDisk[d.server]; ok && r.Config == d.config && r.Approved == d.approve {
+			if m.keptBad {
+				m.kept, m.keptBad = map[string]Record{}, false
+			}
+			m.kept[d.server] = r
+		}
+	}
+	m.cutOff = nil
+}
+
 func (m *Machine) settledFiles() {
 	m.checked("LIVE-2")
 	for s := Defaults; s < Approvals; s++ {
@@ -57,6 +72,7 @@ func (m *Machine) settledFiles() {
 	if m.watched(Approvals) && m.records != Unreadable && !sameRecords(m.onDisk, m.mem.Records) && m.diskState == Good {
 		m.fail("LIVE-2", "", "", 0, "a decision taken elsewhere is not in the settled state", "APR-7", "D-7")
 	}
+	m.adopt()
 	if !m.keptBad && m.diskState != Unreadable && !sameRecords(m.onDisk, m.kept) {
 		m.fail("INV-12", "", "", 0, "the approvals file does not hold what was decided", "APR-2", "APR-7")
 	}

@@ -185,6 +185,16 @@ func (s *Store) publish(d *draft, then func(renamed bool, err error)) {
 // maxCorrupt bounds how many corrupt files are kept.
 const maxCorrupt = 1000
 
+// keep makes a file that is there durable.
+func (s *Store) keep(path string) error {
+	f, err := s.fs.OpenFile(path, syscall.O_RDWR, fileMode)
+	if err != nil {
+		return err
+	}
+	err = f.Sync()
+	return errors.Join(err, f.Close(), s.fs.SyncDir(filepath.Dir(path)))
+}
+
 // setAside keeps a copy of a corrupt file before the first write over it (APR-8). The file itself stays in its place until
 // the new one takes it, so that a crash leaves one of the two.
 func (s *Store) setAside(data []byte, then func(error)) {
@@ -195,7 +205,7 @@ func (s *Store) setAside(data []byte, then func(error)) {
 			f, err := s.fs.OpenFile(path, createNew, fileMode)
 			if errors.Is(err, iofs.ErrExist) {
 				if old, err := afero.ReadFile(s.fs, path); err == nil && bytes.Equal(old, data) {
-					return nil // an earlier attempt kept it
+					return s.keep(path) // an earlier attempt wrote it, and may not have lived to make it durable
 				}
 				continue
 			}

@@ -89,6 +89,7 @@ func (p *InProcess) restart(s *trace.Step) error {
 	p.alive++ // what the old process still has queued reaches nobody
 	p.st.hostDied(s.Unsynced == "lost")
 	p.st.hostStarts(p.Restart(s, p.t))
+	p.st.tellFiles() // a crash undoes what was not durable
 	return p.boot()
 }
 
