@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"time"
 )
 
 // HTTPServer is a scripted server at a URL of its own, for streamable HTTP and for the older transport with server-sent
@@ -160,8 +161,18 @@ func (h *HTTPServer) close() {
 // Close ends the server.
 func (h *HTTPServer) Close() { h.close() }
 
-// Announce says that lists changed, to whoever listens.
+// listenersMost bounds how long an announcement waits for those who are about to listen.
+const listenersMost = 500 * time.Millisecond
+
+// announce says that lists changed, to whoever listens. A client opens its stream after the handshake, by itself: one
+// that has a session and no stream yet is waited for.
 func (h *HTTPServer) announce(lists []string) {
+	if len(lists) == 0 {
+		return
+	}
+	for end := time.Now().Add(listenersMost); !h.allListen() && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for s := range h.streams {
@@ -169,6 +180,22 @@ func (h *HTTPServer) announce(lists []string) {
 			s.send(changed(l, s.subscription))
 		}
 	}
+}
+
+// allListen reports whether every session has a stream.
+func (h *HTTPServer) allListen() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	heard := map[string]bool{}
+	for s := range h.streams {
+		heard[s.session] = true
+	}
+	for id := range h.sessions {
+		if !heard[id] {
+			return false
+		}
+	}
+	return true
 }
 
 // send drops what a reader that does not read has no room for.
