@@ -275,8 +275,13 @@ func (m *Machine) possible(c *conn) State {
 	for _, b := range c.versions {
 		set |= outcome(b, c.cfg.Transport, c.bound)
 	}
-	if len(c.versions) > 1 {
+	if len(c.versions) > 1 { // it may have met each step as another one
 		set |= StateLive | StateFailedTimeout
+		for _, b := range c.versions {
+			if b.Fault != NoFault {
+				set |= faultClass(b.Fault, b.FaultAt, c.cfg.Transport)
+			}
+		}
 	}
 	return set
 }

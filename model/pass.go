@@ -36,11 +36,12 @@ func (m *Machine) passStart(ev *Event) {
 		m.fail("INV-5", s.id, "", 0, "a pass before initialisation", "CFG-2")
 	}
 	e := m.effective()
-	if s.credit == 0 && !m.differs(s, e) && !s.failedLast && !s.refused && !m.faultAny["publish"] { // a refused publication asks for passes of its own (CFG-4)
-		m.fail("INV-6", s.id, "", 0, "a pass for which there is no reason: the map, the lists and trust are what was applied", "GATE-1", "GATE-5")
-	}
-	if s.credit > 0 && !s.failedLast { // what failed is tried again on its own account
+	switch { // a refused publication asks for passes of its own (CFG-4)
+	case m.differs(s, e) || s.failedLast || s.refused || m.faultAny["publish"]: // reason enough: what was asked for may still follow
+	case s.credit > 0:
 		s.credit--
+	default:
+		m.fail("INV-6", s.id, "", 0, "a pass for which there is no reason: the map, the lists and trust are what was applied", "GATE-1", "GATE-5")
 	}
 	if s.retryAt > 0 {
 		if m.now == s.retryAt {

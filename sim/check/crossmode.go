@@ -70,7 +70,7 @@ func crossSession(s, t *model.SessionView, drift bool, fail func(server, detail 
 		if drift && (a.States|b.States)&(model.StateHeldDisabled|model.StateHeldExcluded|model.StateHeldNotAllowed|model.StateHeldPending|model.StateHeldRejected|model.StateHeldUntrusted|model.StateRemoved) == 0 {
 			continue
 		}
-		if a.States|b.States == model.StateLive|model.StateFailedTimeout {
+		if a.States != b.States && (a.States|b.States)&model.StateFailedTimeout != 0 {
 			apart[a.Name] = true
 			continue // a dial that takes exactly its bound may end either way
 		}
@@ -123,7 +123,7 @@ func scriptDrift(tr *trace.Trace) bool {
 			return true
 		case trace.Fault:
 			switch tr.Steps[i].Kind {
-			case "publish", "pass", "listener":
+			case "publish", "pass", "listener", "lock": // a lock is held for a time, and the modes settle at other moments
 				return true
 			}
 		}
