@@ -68,6 +68,9 @@ func (u *liveUI) event(ev *event.Event) {
 	w := u.w
 	switch ev.Kind {
 	case event.Load:
+		if w.idle {
+			return
+		}
 		if ev.Scope != "" && ev.Why != "decision" {
 			u.tell(w.at, told("source", string(ev.Scope), "outcome", ev.Outcome, "file", w.fileOf(string(ev.Scope))))
 		}

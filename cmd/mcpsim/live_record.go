@@ -476,6 +476,22 @@ func (r *traceRecorder) trace() *trace.Trace {
 	return tr
 }
 
+// follows reports whether a step answers what a step before it in the same instant has done; what a step does begins when
+// time passes.
+func follows(out []trace.Step, do trace.StepKind) bool {
+	if len(out) == 0 {
+		return false
+	}
+	switch do {
+	case trace.Look, trace.Approve, trace.Reject, trace.ApproveAll, trace.Call:
+		switch out[len(out)-1].Do {
+		case trace.Reload, trace.Trust, trace.Write, trace.Remove, trace.Open, trace.Close:
+			return true
+		}
+	}
+	return false
+}
+
 // timed are the steps with the time between them. After a settle nothing is under way, so what time it takes does not count.
 func (r *traceRecorder) timed() []trace.Step {
 	var out []trace.Step
@@ -486,6 +502,9 @@ func (r *traceRecorder) timed() []trace.Step {
 		}
 		if x.step.Do != trace.Settle && x.at > now {
 			out = append(out, trace.Step{Do: trace.Advance, Ms: x.at - now})
+		}
+		if follows(out, x.step.Do) {
+			out = append(out, trace.Step{Do: trace.Advance, Ms: 1})
 		}
 		now = max(now, x.at)
 		if x.bare {

@@ -518,7 +518,7 @@ func (t *liveTTY) lines(width, height int) []string {
 			}
 			place += " "
 		}
-		out = append(out, t.paint(yellow, cell("! "+place+n.Kind+": "+n.Text, width)))
+		out = append(out, t.paint(yellow, cell("! "+place+n.Kind+": "+t.w.readable(n.Text), width)))
 	}
 	if t.view.hint {
 		out = append(out, t.paint(dim, cell("a server failed: l shows what it wrote to its stderr", width)))

@@ -287,7 +287,15 @@ func noticeRecord(kind string, w *liveWorld, n *event.Notice) liveRecord {
 	if n.Line > 0 {
 		pairs = append(pairs, "line", n.Line, "column", n.Column)
 	}
-	return told(kind, n.Kind, append(pairs, "text", n.Text)...)
+	return told(kind, n.Kind, append(pairs, "text", w.readable(n.Text))...)
+}
+
+// readable is a sentence of the host with the path that -user gave, where it stands behind one that was made up.
+func (w *liveWorld) readable(text string) string {
+	if w.opt.temp == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, filepath.Join(w.opt.temp, ".qwen"), filepath.Dir(w.opt.user))
 }
 
 // differences are what to tell of a view after another.

@@ -50,6 +50,7 @@ type liveWorld struct {
 	got     [model.NumScopes]fileSeen // what the host's last load got
 	conns   map[port.ConnID]*tapConn
 	groups  map[*tapConn]bool           // process groups that are there
+	unheard [model.NumScopes]time.Time  // since when a change has not been heard of
 	dials   map[string]int              // by name
 	scripts map[string]*model.Behaviour // by command line or URL: how that server was last seen to act
 	calls   []model.CallView
@@ -59,6 +60,8 @@ type liveWorld struct {
 	changed   time.Time // when something last happened
 	settledAt model.Ms
 	dirty     bool // something happened since it was settled
+	idle      bool // the event that is told is of a poll that found what was there
+	untrusted bool
 	onEvent   func(ev *event.Event)
 	onSettled func()
 
@@ -264,12 +267,16 @@ func (w *liveWorld) touch() { w.changed, w.dirty = time.Now(), true }
 // observe takes an event of the host.
 func (w *liveWorld) observe(ev *event.Event) {
 	w.catchUp()
+	was, dirty := w.changed, w.dirty
 	w.touch()
+	w.idle = false
 	switch ev.Kind {
 	case event.Wake:
 		w.tellFile(scopeOf(ev.Scope), true)
 	case event.Load:
-		w.tellRead(scopeOf(ev.Scope), ev.Outcome, ev.Why)
+		if w.tellRead(scopeOf(ev.Scope), ev.Outcome, ev.Why) && ev.Why == "poll" {
+			w.idle, w.changed, w.dirty = true, was, dirty // it goes on every 2 s
+		}
 	case event.Wrote, event.Decided, event.Refused:
 		w.tellFile(model.Approvals, true)
 	case event.Dialed:
@@ -327,9 +334,10 @@ func (w *liveWorld) wroteIt(now fileSeen) bool {
 }
 
 // tellRead tells what the read behind a load got: what was in the file that it opened, or else that there was none to open.
-func (w *liveWorld) tellRead(s model.Scope, outcome, why string) {
+// It reports whether that is what the last got.
+func (w *liveWorld) tellRead(s model.Scope, outcome, why string) (same bool) {
 	if s >= model.NumScopes || w.paths[s] == "" {
-		return
+		return false
 	}
 	w.tellFile(s, true)
 	now := fileSeen{fileUnreadable, "", true}
@@ -338,6 +346,7 @@ func (w *liveWorld) tellRead(s model.Scope, outcome, why string) {
 	} else if outcome == "missing" {
 		now.state = fileMissing
 	}
+	same = w.got[s] == now
 	w.got[s] = now
 	c := w.content(now)
 	if s == model.Approvals {
@@ -349,6 +358,7 @@ func (w *liveWorld) tellRead(s model.Scope, outcome, why string) {
 			r.loaded(w.at, s, now, why)
 		}
 	}
+	return same
 }
 
 func (w *liveWorld) content(f fileSeen) model.Content {
@@ -389,7 +399,9 @@ func (w *liveWorld) do(core *impl.Host, s trace.Step) error {
 	} else {
 		w.touch()
 	}
-	w.held = w.held || s.Do == trace.Trust
+	if s.Do == trace.Trust {
+		w.held, w.untrusted = true, !s.Trusted
+	}
 	w.record(s)
 	return w.driver.Do(&s)
 }
@@ -428,8 +440,13 @@ func (w *liveWorld) look(core *impl.Host) bool {
 	for s := range w.paths {
 		if s := model.Scope(s); w.paths[s] != "" {
 			w.tellFile(s, true)
-			watched := s != model.System && s != model.Defaults && !(s == model.Approvals && w.wroteIt(w.seen[s]))
-			if watched && w.seen[s] != w.got[s] && time.Since(w.changed) < liveDeafMost {
+			switch {
+			case w.seen[s] == w.got[s] || !w.watched(s):
+				w.unheard[s] = time.Time{}
+			case w.unheard[s].IsZero():
+				w.unheard[s] = time.Now()
+				return false
+			case time.Since(w.unheard[s]) < liveDeafMost:
 				return false
 			}
 		}
@@ -459,6 +476,19 @@ func (w *liveWorld) look(core *impl.Host) bool {
 	}
 	w.dirty, w.settledAt = false, w.at
 	w.onSettled()
+	return true
+}
+
+// watched reports whether the host is to hear of a change of a source as it is now.
+func (w *liveWorld) watched(s model.Scope) bool {
+	switch s {
+	case model.Defaults, model.System:
+		return false
+	case model.Project, model.Workspace:
+		return !w.untrusted
+	case model.Approvals:
+		return !w.wroteIt(w.seen[s])
+	}
 	return true
 }
 
