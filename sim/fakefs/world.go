@@ -4,6 +4,7 @@ import (
 	"fmt"
 	iofs "io/fs"
 	"path"
+	"syscall"
 
 	"mcpsim/impl/port"
 )
@@ -72,6 +73,44 @@ func (f *FS) write(p string, data []byte, parts int) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// WritePieces writes a file in place: it is truncated, then each piece is written.
+func (f *FS) WritePieces(p string, pieces []string) error {
+	d, name, n, fresh, err := f.create(world, p, 0o644, false)
+	if err != nil {
+		return &pathError{Op: "write", Path: p, Err: err}
+	}
+	if !fresh {
+		f.putData(world, n, nil)
+		f.happened(d, name, port.FSWrite)
+	}
+	for _, s := range pieces {
+		f.putData(world, n, append(append([]byte(nil), n.data...), s...))
+		f.happened(d, name, port.FSWrite)
+	}
+	return nil
+}
+
+// Link gives a file a second name.
+func (f *FS) Link(old, p string) error {
+	_, _, _, n, err := f.walk(true).lookup(old, false)
+	if err == nil && n == nil {
+		err = syscall.ENOENT
+	}
+	if err != nil {
+		return &pathError{Op: "link", Path: old, Err: err}
+	}
+	d, _, name, there, err := f.walk(true).lookup(p, false)
+	if err == nil && there != nil {
+		err = syscall.EEXIST
+	}
+	if err != nil {
+		return &pathError{Op: "link", Path: p, Err: err}
+	}
+	f.putEntry(world, d, name, n)
+	f.happened(d, name, port.FSCreate)
 	return nil
 }
 
