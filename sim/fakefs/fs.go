@@ -126,15 +126,15 @@ type walker struct {
 // lookup finds the directory that holds the last element of a path, that element's name, and its inode (nil if there is
 // none). With follow the last element's links are followed.
 func (w *walker) lookup(p string, follow bool) (d *inode, dirPath, name string, n *inode, err error) {
-	p = path.Clean("/" + p)
+	if !clean(p) {
+		p = path.Clean("/" + p)
+	}
 	if p == "/" {
 		return w.f.root, "/", ".", w.f.root, nil
 	}
 	d, dirPath = w.f.root, "/"
-	rest := strings.Split(p[1:], "/")
-	for len(rest) > 0 {
-		name = rest[0]
-		rest = rest[1:]
+	for rest := p[1:]; rest != ""; {
+		name, rest, _ = strings.Cut(rest, "/")
 		if name == ".." {
 			dirPath = path.Dir(dirPath)
 			if _, _, _, d, err = w.lookup(dirPath, true); err != nil {
@@ -152,7 +152,7 @@ func (w *walker) lookup(p string, follow bool) (d *inode, dirPath, name string, 
 		if w.trail != nil {
 			w.trail(d, dirPath, name, n)
 		}
-		last := len(rest) == 0
+		last := rest == ""
 		switch {
 		case n == nil && last:
 			return d, dirPath, name, nil, nil
@@ -167,16 +167,46 @@ func (w *walker) lookup(p string, follow bool) (d *inode, dirPath, name string, 
 				d, dirPath = w.f.root, "/"
 				t = strings.TrimPrefix(path.Clean(t), "/")
 			}
-			if t != "" {
-				rest = append(strings.Split(t, "/"), rest...)
+			if t = strings.Trim(t, "/"); t != "" && rest != "" {
+				rest = t + "/" + rest
+			} else if t != "" {
+				rest = t
 			}
 		case last:
 			return d, dirPath, name, n, nil
 		default:
-			d, dirPath = n, path.Join(dirPath, name)
+			d, dirPath = n, child(dirPath, name, p)
 		}
 	}
 	return d, path.Dir(dirPath), path.Base(dirPath), d, nil
+}
+
+// clean reports whether path.Clean would leave a path as it is.
+func clean(p string) bool {
+	if p == "" || p[0] != '/' || len(p) > 1 && p[len(p)-1] == '/' {
+		return false
+	}
+	for i := 1; i < len(p); i++ {
+		if p[i-1] == '/' && (p[i] == '/' || p[i] == '.' && (i+1 == len(p) || p[i+1] == '/' || p[i+1] == '.')) {
+			return false
+		}
+	}
+	return true
+}
+
+// child joins a clean directory and a name; of is a path that may begin so, and whose memory then serves.
+func child(dir, name, of string) string {
+	n := len(dir) + 1 + len(name)
+	if dir == "/" {
+		n--
+	}
+	if len(of) >= n && of[:len(dir)] == dir && of[n-len(name):n] == name && of[n-len(name)-1] == '/' {
+		return of[:n]
+	}
+	if dir == "/" {
+		return dir + name
+	}
+	return dir + "/" + name
 }
 
 func (f *FS) walk(free bool) *walker { return &walker{f: f, free: free} }
