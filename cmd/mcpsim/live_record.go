@@ -72,7 +72,7 @@ func (r *traceRecorder) add(at model.Ms, s trace.Step) *recorded {
 }
 
 // step records what a person did. A decision counts when it is written, which takes no time in the simulated world: it
-// stands where the host says so, unless something else is looked at before.
+// stands where it was, or where the host refused it, unless something else is looked at before.
 func (r *traceRecorder) step(at model.Ms, s trace.Step) {
 	switch s.Do {
 	case trace.Approve, trace.Reject, trace.ApproveAll:
@@ -134,6 +134,11 @@ func (r *traceRecorder) Event(at model.Ms, ev *model.Event) {
 	case model.EvWake:
 		if ev.Scope < model.NumScopes {
 			r.woken[ev.Scope] = r.add(at, trace.Step{})
+		}
+	case model.EvWrote:
+		if len(r.deciding) > 0 && strings.HasSuffix(ev.Path, "/mcpApprovals.json") {
+			r.add(at, r.deciding[0])
+			r.deciding = r.deciding[1:]
 		}
 	case model.EvDecided, model.EvRefused:
 		r.decided(at, ev.Server)
