@@ -28,6 +28,7 @@ type Machine struct {
 	records   ContentState      // as loaded
 	setAside  bool              // some corrupt file was kept: later the same one may be met again (APR-8)
 	watches   []string          // directories the host watches
+	deaf      []string          // sources in whose name it stands that a watch cannot be established
 	starts    bool              // the world tells what began
 	updates   bool              // the host shows updates (REC-10)
 
@@ -100,7 +101,7 @@ func (m *Machine) boot(l *Launch) {
 	m.cutOff = append(m.cutOff, m.decisions...)
 	m.sessions, m.extra, m.decisions = nil, nil, nil
 	m.open, m.gone = nil, nil
-	m.conns, m.watches = map[ConnID]*conn{}, nil
+	m.conns, m.watches, m.deaf = map[ConnID]*conn{}, nil, nil
 	m.initialized = !l.Uninitialized
 	m.down, m.started = false, false
 	m.read = [NumScopes]*Content{}
@@ -301,7 +302,11 @@ func (m *Machine) Input(at Ms, in *Input) error {
 		}
 	case InWake:
 		m.win.fileAt = at
-		if m.watched(in.Scope) {
+		switch {
+		case len(m.deaf) > 0: // some directory is not watched but polled (WAT-9): the event may be one of those the host cannot get
+			m.win.hostWake(at)
+			m.win.last = at // and if it gets it, the window is longer
+		case m.watched(in.Scope):
 			m.win.wake(in.Scope, at)
 		}
 	case InStarted:

@@ -85,6 +85,9 @@ func (m *Machine) Observe(at Ms, ev *Event) []Violation {
 		m.wrote(ev.Path)
 	case EvNotice:
 		m.noticeRaised(ev)
+		m.deafTo(ev.Notice, true)
+	case EvNoticeCleared:
+		m.deafTo(ev.Notice, false)
 	}
 	return m.take()
 }
@@ -174,6 +177,22 @@ func (m *Machine) noticeRaised(ev *Event) {
 	m.checked("INV-16")
 	if ev.Notice != nil {
 		m.noSecret(ev.Notice.Text, "a notice", true)
+	}
+}
+
+// deafTo follows the notices about watches that cannot be established.
+func (m *Machine) deafTo(n *Notice, stands bool) {
+	if n == nil || n.Kind != "watch" {
+		return
+	}
+	for i, file := range m.deaf {
+		if file == n.File {
+			m.deaf = append(m.deaf[:i], m.deaf[i+1:]...)
+			break
+		}
+	}
+	if stands {
+		m.deaf = append(m.deaf, n.File)
 	}
 }
 

@@ -1,6 +1,8 @@
 package settings
 
 import (
+	"slices"
+
 	"mcpsim/impl/port"
 )
 
@@ -40,8 +42,17 @@ func (s *Sources) happened(w *dirWatch, ev port.FSEvent) {
 	if ev.Op&structural != 0 {
 		s.closeWatches(func(x *dirWatch) bool { return x.dir == ev.Path || under(x.dir, ev.Path) })
 	}
+	before := make([][]step, len(moved))
+	for i, src := range moved {
+		before[i] = src.steps
+	}
 	for _, src := range s.arm(hit, false) {
 		if !src.dirty {
+			s.wake(src)
+		}
+	}
+	for i, src := range moved {
+		if !src.dirty && !slices.Equal(before[i], src.steps) { // its own event may be one of a watch that has just been closed
 			s.wake(src)
 		}
 	}
