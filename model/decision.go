@@ -57,6 +57,7 @@ func (m *Machine) decided(ev *Event) {
 		m.fail("INV-12", ev.Session, ev.Server, 0, "recorded as "+ev.Outcome+", the person said otherwise", "APR-2")
 	case ev.Config != d.config:
 		m.fail("INV-11", ev.Session, ev.Server, 0, "recorded for another config than the one shown", "APR-5", "D-1")
+	case m.mem.Records[ev.Server] == (Record{ev.Config, approve}): // a load has read what was written, before it was durable and told
 	case !m.asks(d.session, d.server, d.config) && !(d.asked && d.askedTill == m.now):
 		m.fail("INV-11", ev.Session, ev.Server, 0, "a decision was recorded for a question that is not asked now", "APR-5", "D-1", "D-14")
 	}
