@@ -34,14 +34,28 @@ func (m *Machine) inDecide(in *Input) {
 	m.decisions = append(m.decisions, d)
 }
 
+// takeDecision finds the answer that an event is about. Of several to one question, what is recorded is the first that says
+// so; what is refused is one that was given just now and was not asked then, else the first.
 func (m *Machine) takeDecision(ev *Event) *decision {
+	best, rank := -1, 0
 	for i, d := range m.decisions {
-		if d.session == ev.Session && d.server == ev.Server && (ev.Config == 0 || ev.Config == d.config) {
-			m.decisions = append(m.decisions[:i:i], m.decisions[i+1:]...)
-			return d
+		if d.session != ev.Session || d.server != ev.Server || ev.Config != 0 && ev.Config != d.config {
+			continue
+		}
+		r := 1
+		if ev.Kind == EvDecided && d.approve == (ev.Outcome == "approved") || ev.Kind == EvRefused && d.at == m.now && !d.asked {
+			r = 2
+		}
+		if r > rank {
+			best, rank = i, r
 		}
 	}
-	return nil
+	if best < 0 {
+		return nil
+	}
+	d := m.decisions[best]
+	m.decisions = append(m.decisions[:best:best], m.decisions[best+1:]...)
+	return d
 }
 
 // decided judges a recorded decision: exactly what was asked, and only that (APR-5, INV-11, INV-12).
