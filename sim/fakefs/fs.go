@@ -247,10 +247,10 @@ func (f *FS) ReadRaw(p string) ([]byte, RawState) {
 // Step is one name on the way to a path: the directory as it is reached, and the name in it.
 type Step struct{ Dir, Base string }
 
-// LinkChain returns every name on the way to p's real file, links and their targets included, as far as it leads.
+// LinkChain returns every name on the way to p's real file, links and their targets included, as far as the host can follow it.
 func (f *FS) LinkChain(p string) []Step {
 	var out []Step
-	w := f.walk(true)
+	w := f.walk(false)
 	w.trail = func(_ *inode, dirPath, name string, _ *inode) { out = append(out, Step{dirPath, name}) }
 	_, _, _, _, _ = w.lookup(p, true)
 	return out

@@ -89,36 +89,19 @@ func (f *FS) send(w *watch, ev port.FSEvent) {
 	})
 }
 
-// Overflow makes the event queue overflow: the watchers are told that events were lost.
+// Overflow makes the event queue overflow: the watchers are told that events were lost. The queue is the host's, not a
+// watch's: it is told also if what was lost is that the last watched directory went.
 func (f *FS) Overflow() {
-	f.overflow = true
-	var w *watch
-	for _, x := range f.watches {
-		if !x.lost {
-			w = x
-			break
-		}
-	}
-	if w == nil {
-		f.overflow = false
+	if f.standing() == nil {
 		return
 	}
+	f.overflow = true
 	epoch := f.epoch
 	f.o.Deliver(f.o.Delay, func() {
 		f.overflow = false
-		if epoch != f.epoch {
+		w := f.standing()
+		if epoch != f.epoch || w == nil {
 			return
-		}
-		if w.closed || w.lost { // whichever watch stands hears of it
-			w = nil
-			for _, x := range f.watches {
-				if !x.lost {
-					w = x
-				}
-			}
-			if w == nil {
-				return
-			}
 		}
 		ev := port.FSEvent{Overflow: true}
 		if f.o.OnEvent != nil {
@@ -126,6 +109,20 @@ func (f *FS) Overflow() {
 		}
 		w.h(ev)
 	})
+}
+
+// standing is a watch that the host has not closed, if possible one whose directory is there.
+func (f *FS) standing() *watch {
+	var lost *watch
+	for _, w := range f.watches {
+		if !w.lost {
+			return w
+		}
+		if lost == nil {
+			lost = w
+		}
+	}
+	return lost
 }
 
 // watchDir establishes a watch for the host.
