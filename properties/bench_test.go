@@ -30,6 +30,7 @@ import (
 //	go test ./properties -run '^$' -bench Bars -benchtime 1x            all of it, some minutes
 //	go test ./properties -run '^$' -bench Bars/shrink -benchtime 1x     one part
 func BenchmarkBars(b *testing.B) {
+	check.CollectLessOften() // as the command does
 	t := &table{}
 	for _, part := range []struct {
 		name string

@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
+	"mcpsim/sim/check"
 	"mcpsim/sim/real"
 )
 
@@ -18,9 +18,7 @@ import (
 var errFinding = errors.New("finding")
 
 func main() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400) // a few MiB live, and much that lives for one trace: collecting less often is a fifth of the time
-	}
+	check.CollectLessOften()
 	real.MayServe() // every server of a real play is this program
 	os.Exit(run(os.Args[1:]))
 }
