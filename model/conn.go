@@ -42,6 +42,7 @@ type conn struct {
 	changed   [3]bool       // a change of that list was announced
 	want      [3]*Behaviour // what was in force when it was announced
 	versions  []*Behaviour  // behaviours in force since the list request that the next publication may answer
+	tied      []*Behaviour  // other behaviours whose tools looked the same through the filters when it was published
 	changedAt Ms
 	stuck     bool
 	everHeld  []SessionID // whoever held it at any time

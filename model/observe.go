@@ -99,6 +99,7 @@ func (m *Machine) wake(ev *Event) {
 		return
 	}
 	m.win.hostWake(m.now)
+	m.win.woken = m.now + 1
 	m.checked("INV-13")
 	if ev.Scope < NumScopes && !m.win.pending[ev.Scope] && !m.unloaded(ev.Scope) && m.win.fileAt != m.now {
 		m.fail("INV-13", "", "", 0, fmt.Sprintf("%s woke the host though nothing concerned it", ev.Scope), "WAT-1")

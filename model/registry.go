@@ -48,6 +48,12 @@ func (m *Machine) published(ev *Event) {
 	m.checked("LIVE-1")
 	if b, ok := c.matching(es.Config, ev.Tools, ev.Prompts, ev.Resources); ok {
 		c.lists = b
+		c.tied = nil
+		for _, v := range c.versions {
+			if v != b[0] && sameSet(visibleTools(v, es.Config), ev.Tools) {
+				c.tied = append(c.tied, v)
+			}
+		}
 	} else {
 		m.fail("LIVE-1", s.id, c.server, c.id, fmt.Sprintf("published tools %v, prompts %v, resources %v; it listed %s", ev.Tools, ev.Prompts, ev.Resources, c.listed(es.Config)), "REC-11", "REC-6")
 	}
@@ -72,6 +78,21 @@ func (c *conn) matching(cfg *Config, tools, prompts, resources []string) (out [3
 		}
 	}
 	return out, out[0] != nil && out[1] != nil && out[2] != nil
+}
+
+// untie decides, once settled, which of the lists that looked alike through the filters it was: the one that shows what is
+// registered through the filters that are in force now.
+func (m *Machine) untie(s *session, c *conn) {
+	r, es := s.reg[c.server], m.effective().Server(s.id, c.server)
+	if r == nil || r.conn != c || es == nil || c.lists[0] == nil || sameSet(visibleTools(c.lists[0], es.Config), r.tools) {
+		return
+	}
+	for _, v := range c.tied {
+		if sameSet(visibleTools(v, es.Config), r.tools) {
+			c.lists[0] = v
+			return
+		}
+	}
 }
 
 // listedLast is what it listed last, where no change was announced since.

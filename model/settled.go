@@ -131,6 +131,11 @@ func (m *Machine) settledSessions() {
 	m.checked("LIVE-1")
 	for _, s := range m.sessions {
 		s.credit = 0 // whatever was asked for has had its pass
+		for _, c := range m.open {
+			if len(c.tied) > 0 && c.holds(s.id) {
+				m.untie(s, c)
+			}
+		}
 		for _, es := range e.Servers(s.id) {
 			if es.Verdict != Admitted || s.failedLast {
 				continue
@@ -227,7 +232,7 @@ func (m *Machine) sessionView(e *Effective, s *session) SessionView {
 			v.HintOpen = true
 		}
 	}
-	held := m.withheld(&v)
+	held := m.withheld(s, &v)
 	v.Notices = m.notices(e, s, &v)
 	for _, w := range held {
 		v.Notices = append(v.Notices, Notice{Server: w[0], Key: w[1], Kind: "tool_name"})

@@ -57,33 +57,51 @@ func sanitise(s string) string {
 }
 
 // withheld are the (server, tool) pairs of a session that are not offered, because a longer server name owns their
-// model name (VIEW-3), in order of server and tool.
-func (m *Machine) withheld(v *SessionView) [][2]string {
-	n := 0
-	for i := range v.Servers {
-		n += len(v.Servers[i].Tools)
-	}
-	if n < 2 {
-		return nil
-	}
-	type pair struct{ server, tool string }
-	owner := make(map[string]pair, n)
-	var out [][2]string
+// model name (VIEW-3), in order of server and tool. What a failed pass has not taken away yet is still registered, and owns.
+func (m *Machine) withheld(s *session, v *SessionView) [][2]string {
+	var pairs [][2]string
 	for i := range v.Servers {
 		for _, t := range v.Servers[i].Tools {
-			n := ToolName(v.Servers[i].Name, t)
-			p := pair{v.Servers[i].Name, t}
-			o, taken := owner[n]
-			if !taken {
-				owner[n] = p
-				continue
+			pairs = append(pairs, [2]string{v.Servers[i].Name, t})
+		}
+	}
+	if s.failedLast {
+		for name, r := range s.reg { // sorted below
+			if !offers(v, name) {
+				for _, t := range r.tools {
+					pairs = append(pairs, [2]string{name, t})
+				}
 			}
-			if len([]rune(p.server)) > len([]rune(o.server)) {
-				owner[n], p = p, o
-			}
-			out = append(out, [2]string{p.server, p.tool})
+		}
+	}
+	if len(pairs) < 2 {
+		return nil
+	}
+	sort.Slice(pairs, func(i, j int) bool {
+		a, b := pairs[i], pairs[j]
+		if d := len([]rune(a[0])) - len([]rune(b[0])); d != 0 {
+			return d > 0
+		}
+		return a[0] < b[0] || a[0] == b[0] && a[1] < b[1]
+	})
+	owned := make(map[string]bool, len(pairs))
+	var out [][2]string
+	for _, p := range pairs {
+		if n := ToolName(p[0], p[1]); owned[n] {
+			out = append(out, p)
+		} else {
+			owned[n] = true
 		}
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i][0]+"\x00"+out[i][1] < out[j][0]+"\x00"+out[j][1] })
 	return out
+}
+
+func offers(v *SessionView, server string) bool {
+	for i := range v.Servers {
+		if v.Servers[i].Name == server {
+			return len(v.Servers[i].Tools) > 0
+		}
+	}
+	return false
 }

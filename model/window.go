@@ -22,6 +22,7 @@ type window struct {
 	trust     bool
 	fileAt    Ms // when the world last touched a source
 	loadedAt  [NumScopes]Ms
+	woken     Ms // when the host was last woken, plus 1; 0: never
 }
 
 func (w *window) wake(s Scope, at Ms) {
@@ -84,7 +85,7 @@ func (m *Machine) load(ev *Event) {
 	}
 	m.win.loadedAt[s] = m.now
 	m.win.forget(s)
-	if !m.win.any {
+	if !m.win.any && !(ev.Why != "watcher" && m.win.woken == m.now+1) { // an event that came while it was read may not be in it
 		m.win.hostAny = false
 	}
 	content := m.visible[s]
