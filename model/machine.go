@@ -362,6 +362,9 @@ func (m *Machine) Input(at Ms, in *Input) error {
 		m.checked(in.Key)
 		m.fail(in.Key, in.Session, in.Server, 0, in.Detail)
 	case InFault:
+		if in.FaultKind == "overflow" && len(m.watches) > 0 {
+			m.reach("an overflow")
+		}
 		m.faults[in.FaultKind] += max(in.Times, 1)
 		m.faultAny[in.FaultKind] = true
 	}

@@ -87,7 +87,11 @@ func (m *Machine) untie(s *session, c *conn) {
 	if r == nil || r.conn != c || es == nil || c.lists[0] == nil || sameSet(visibleTools(c.lists[0], es.Config), r.tools) {
 		return
 	}
-	for _, v := range c.tied {
+	tied := c.tied
+	if c.changed[0] { // asked for again since, and what came looked alike as well
+		tied = append(tied[:len(tied):len(tied)], c.versions[max(c.index(c.want[0]), 0):]...)
+	}
+	for _, v := range tied {
 		if sameSet(visibleTools(v, es.Config), r.tools) {
 			c.lists[0] = v
 			return

@@ -132,7 +132,7 @@ func (m *Machine) settledSessions() {
 	for _, s := range m.sessions {
 		s.credit = 0 // whatever was asked for has had its pass
 		for _, c := range m.open {
-			if len(c.tied) > 0 && c.holds(s.id) {
+			if c.phase == live && c.holds(s.id) && (len(c.tied) > 0 || c.changed[0]) {
 				m.untie(s, c)
 			}
 		}

@@ -85,7 +85,11 @@ func (m *Machine) load(ev *Event) {
 	}
 	m.win.loadedAt[s] = m.now
 	m.win.forget(s)
-	if !m.win.any && !(ev.Why != "watcher" && m.win.woken == m.now+1) { // an event that came while it was read may not be in it
+	switch {
+	case m.win.any:
+	case ev.Why != "watcher" && m.win.woken == m.now+1: // an event that came while it was read may not be in it
+		m.win.hostFirst, m.win.hostLast = m.now, m.now
+	default:
 		m.win.hostAny = false
 	}
 	content := m.visible[s]
@@ -112,6 +116,9 @@ func (m *Machine) load(ev *Event) {
 	next, diff := m.t.Load(s, m.mem.Files[s], content)
 	if len(diff.Restart) > 0 && diff.Notify {
 		m.reach("mixed save")
+	}
+	if diff.How == "created" && ev.Why == "watcher" {
+		m.reach("a source moved in")
 	}
 	prev := m.mem.Files[s]
 	first := prev == nil && (ev.Why == "start" || ev.Why == "trust")

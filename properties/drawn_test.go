@@ -86,18 +86,12 @@ func TestDrawnTraces(t *testing.T) {
 	for id, list := range failures { // of no group, such as a panic
 		t.Errorf("%s: %v", id, list)
 	}
-	for _, g := range Sometimes {
+	for _, g := range check.Sometimes {
 		if goals[g] == 0 {
 			t.Errorf("never reached: %s", g)
 		}
 	}
 }
-
-// Sometimes are the states that a run of every profile must reach, or its silence means nothing.
-var Sometimes = []string{"a superseded dial", "a dial given up", "a retry", "a stale answer refused", "mixed save",
-	"a revocation from elsewhere", "a process that will not end", "a retired connection spoke", "a pass during a debounce",
-	"re-acquired within the drain", "last waiter left", "two fingerprints alive", "evicted with two holders",
-	"session closed during its acquisition"}
 
 // TestEveryInvariantIsInOneGroup: none is forgotten when the list grows.
 func TestEveryInvariantIsInOneGroup(t *testing.T) {

@@ -85,7 +85,7 @@ func runCheck(cmd *cobra.Command, o check.Options, asJSON bool) error {
 		rep.Write(out)
 		writeSummary(out, rep)
 	}
-	if !rep.Clean() {
+	if !rep.Clean() || len(rep.Missed()) > 0 {
 		return errFinding
 	}
 	return nil

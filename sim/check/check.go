@@ -393,6 +393,27 @@ func hash(s string) uint64 {
 	return h
 }
 
+// Sometimes are the states that a run of the usual size must reach, or its silence means nothing.
+var Sometimes = []string{"a superseded dial", "a dial given up", "a retry", "a stale answer refused", "mixed save",
+	"a source moved in", "an overflow", "a revocation from elsewhere", "a process that will not end",
+	"a retired connection spoke", "a pass during a debounce", "re-acquired within the drain", "last waiter left",
+	"two fingerprints alive", "evicted with two holders", "session closed during its acquisition"}
+
+// Missed lists the states of Sometimes that a run did not reach, though it was of the usual size and of the profile that draws
+// everything; of other runs nothing is demanded.
+func (r *Report) Missed() []string {
+	var out []string
+	if r.Options.Profile.Name != "default" || r.Traces < DefaultN {
+		return nil
+	}
+	for _, g := range Sometimes {
+		if r.Goals[g] == 0 {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
 // SortedGoals lists the goals reached, by name.
 func (r *Report) SortedGoals() []string {
 	var out []string
