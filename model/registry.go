@@ -237,7 +237,7 @@ func (m *Machine) judgePurges(s *session) {
 			}
 			continue
 		}
-		if p.c.phase < retired && !m.faultAny["publish"] {
+		if p.wanted && p.c.phase < retired && !m.faultAny["publish"] {
 			m.mustBeUnwanted(p.c, s.id, "purged")
 		}
 	}

@@ -14,8 +14,14 @@ import (
 // listed at another moment than a session's own), and one that was crashed or lost, which a session of its own may
 // have dialled at another moment.
 func CrossMode(tr *trace.Trace, a, b *sim.Result) []model.Violation {
-	if a.Failed() || b.Failed() || len(a.Shown) != len(b.Shown) {
-		return nil
+	settles := 0
+	for i := range tr.Steps {
+		if tr.Steps[i].Do == trace.Settle {
+			settles++
+		}
+	}
+	if a.Failed() || b.Failed() || len(a.Shown) != settles || len(b.Shown) != settles {
+		return nil // one of them was never settled, for want of a process that ends
 	}
 	if locked(tr) {
 		return nil // a lock is held for a time, and the modes settle at other moments: what is decided then differs
