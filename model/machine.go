@@ -306,6 +306,7 @@ func (m *Machine) Input(at Ms, in *Input) error {
 		case len(m.deaf) > 0: // some directory is not watched but polled (WAT-9): the event may be one of those the host cannot get
 			m.win.hostWake(at)
 			m.win.last = at // and if it gets it, the window is longer
+			m.win.unsure, m.win.served = true, 0
 		case m.watched(in.Scope):
 			m.win.wake(in.Scope, at)
 		}

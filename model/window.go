@@ -22,7 +22,9 @@ type window struct {
 	trust     bool
 	fileAt    Ms // when the world last touched a source
 	loadedAt  [NumScopes]Ms
-	woken     Ms // when the host was last woken, plus 1; 0: never
+	unsure    bool // an event came that the host may have missed (WAT-9): when its window ends is not known,
+	served    Ms   // until it loads: when it did so, plus 1; 0: not yet
+	woken     Ms   // when the host was last woken, plus 1; 0: never
 }
 
 func (w *window) wake(s Scope, at Ms) {
@@ -139,8 +141,11 @@ func (m *Machine) load(ev *Event) {
 
 // windowLoad judges the moment of a load by the watcher (WAT-2).
 func (m *Machine) windowLoad(s Scope) {
+	if m.win.unsure && m.win.served == 0 {
+		m.win.served = m.now + 1
+	}
 	switch {
-	case len(m.deaf) > 0: // which events reached the host is not known
+	case len(m.deaf) > 0 || m.win.unsure && m.win.served == m.now+1: // which events reached the host is not known
 	case m.win.any && m.win.pending[s]:
 		if due := m.win.due(); m.now < due && !(m.win.hostAny && m.now >= m.win.hostDue()) && !m.opt.Loose {
 			m.fail("INV-13", "", "", 0, fmt.Sprintf("%s was loaded at %d, before its debounce window ends at %d", s, m.now, due))
