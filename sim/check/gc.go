@@ -9,6 +9,7 @@ import (
 // usual pace takes a third of the time. GOGC, if it is set, stands.
 func CollectLessOften() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400)
+		debug.SetGCPercent(1600)
+		debug.SetMemoryLimit(2 << 30)
 	}
 }
