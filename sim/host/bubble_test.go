@@ -307,7 +307,9 @@ func (c *bubbleConn) OnExit(f func(error)) {
 	c.b.with(func() { c.inner.OnExit(func(err error) { c.b.loop.Post(func() { f(err) }) }) })
 }
 func (c *bubbleConn) OnGone(f func()) {
-	c.b.with(func() { c.inner.OnGone(func() { c.b.loop.Post(f) }) })
+	if !c.b.exitless {
+		c.b.with(func() { c.inner.OnGone(func() { c.b.loop.Post(f) }) })
+	}
 }
 func (c *bubbleConn) CloseInput()   { c.b.with(c.inner.CloseInput) }
 func (c *bubbleConn) Terminate()    { c.b.with(c.inner.Terminate) }
@@ -467,14 +469,31 @@ func show(s *model.Snapshot, t *model.Table) []string {
 func apart(tr *trace.Trace) *trace.Trace {
 	out := &trace.Trace{Header: *sim.Resolve.Header(&tr.Header)}
 	out.Header.Faults = nil
+	for i := range out.Header.Servers {
+		unround(&out.Header.Servers[i].Behaviour)
+	}
 	for i := range tr.Steps {
 		if tr.Steps[i].Do != trace.Restart && tr.Steps[i].Do != trace.Fault {
 			s := *sim.Resolve.Step(&tr.Steps[i])
+			if s.Behaviour != nil {
+				b := *s.Behaviour
+				s.Behaviour = &b
+				unround(&b)
+			}
 			s.GapMs = 0 // a write that takes its time moves the clock, which is the bubble's here
 			out.Steps = append(out.Steps, s, trace.Step{Do: trace.Advance, Ms: 7})
 		}
 	}
 	return out
+}
+
+// unround makes delays end when nothing else does: a dial that takes exactly its bound may end either way.
+func unround(b *model.Behaviour) {
+	for i := range b.Delays {
+		if d := &b.Delays[i]; d.Ms > 0 {
+			d.Ms += 3 - d.Ms%10
+		}
+	}
 }
 
 // simulated is what the simulator shows at each settle.
@@ -510,7 +529,7 @@ func TestLiveLoopInABubble(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settles := 0
+	settles, ties := 0, 0
 	for seed := range uint64(n) {
 		for _, mode := range []string{"single", "pool"} {
 			tr := apart(gen.Draw(seed, p))
@@ -522,17 +541,36 @@ func TestLiveLoopInABubble(t *testing.T) {
 			}
 			for i := range min(len(want), len(got)) {
 				settles++
-				if !slices.Equal(want[i], got[i]) {
-					t.Errorf("seed %d, %s, settle %d:\n%s", seed, mode, i+1, differ(want[i], got[i]))
-					break
+				if slices.Equal(want[i], got[i]) {
+					continue
 				}
+				if slices.Equal(notEnded(want[i]), notEnded(got[i])) {
+					ties++ // an answer and the end of its connection met in one millisecond
+					continue
+				}
+				t.Errorf("seed %d, %s, settle %d:\n%s", seed, mode, i+1, differ(want[i], got[i]))
+				break
 			}
 		}
 	}
-	t.Logf("%d traces in each mode, %d end states", n, settles)
+	t.Logf("%d traces in each mode, %d end states, %d but for how a call ended", n, settles, ties)
+	if ties > 1+settles/1000 {
+		t.Errorf("%d of %d end states differ in how a call ended", ties, settles)
+	}
 	if settles < n {
 		t.Errorf("only %d end states were compared", settles)
 	}
+}
+
+// notEnded leaves out how calls ended.
+func notEnded(lines []string) []string {
+	var out []string
+	for _, l := range lines {
+		if !strings.Contains(l, " call ") || strings.HasSuffix(l, " running") {
+			out = append(out, l)
+		}
+	}
+	return out
 }
 
 // TestABrokenLoopIsSeen: a loop that loses file events, or the ends of processes, ends elsewhere.
