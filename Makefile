@@ -16,6 +16,9 @@ test: ## run every test
 race: ## the tests of what is concurrent, under the race detector
 	go test -race ./impl/live/... ./sim/check/...
 
+soak: ## hard use of the live host: 200 servers, 500 edits, kills, both modes (some minutes)
+	MCPSIM_SOAK=1 go test ./impl/live -run 'Soak|FullDisk' -count=1 -v -timeout 40m
+
 mutants: ## break the code on purpose, every way we know; fails on a survivor
 	go test ./properties/mutants -run TestMutants -mutants=all -record -timeout 60m -v
 
@@ -31,4 +34,4 @@ generate: ## rewrite the generated files (coverage table, schema)
 fmt: ## format
 	gofmt -w .
 
-.PHONY: help check replay test race mutants bench microbench generate fmt
+.PHONY: help check replay test race soak mutants bench microbench generate fmt

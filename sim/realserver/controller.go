@@ -173,6 +173,13 @@ func (c *Controller) Started(line string) int {
 	return c.started[line]
 }
 
+// Forget drops the reports that Reports would return: a long run keeps none.
+func (c *Controller) Forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reports = nil
+}
+
 // Reports are all reports so far.
 func (c *Controller) Reports() []Report {
 	c.mu.Lock()
