@@ -57,7 +57,7 @@ func (m *Machine) refusals(k *call) (words []string, sent bool) {
 		words = append(words, "refused:dialing", "refused:failed")
 	}
 	if len(words) > 0 {
-		if s.failedLast && c != nil && c.class != 0 { // its pass failed: the old failure may still be what is known
+		if s.failedLast && c != nil && c.phase >= retired { // its pass failed: the old failure may still be what is known
 			words = append(words, "refused:failed")
 		}
 		return words, false
