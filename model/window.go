@@ -23,11 +23,15 @@ type window struct {
 	fileAt    Ms // when the world last touched a source
 	loadedAt  [NumScopes]Ms
 	unsure    bool // an event came that the host may have missed (WAT-9): when its window ends is not known,
+	ended     Ms   // when a window ended in the instant of a further event, plus 1: its load may be told after that
 	served    Ms   // until it loads: when it did so, plus 1; 0: not yet
 	woken     Ms   // when the host was last woken, plus 1; 0: never
 }
 
 func (w *window) wake(s Scope, at Ms) {
+	if w.any && w.due() == at {
+		w.ended = at + 1
+	}
 	if !w.any {
 		w.any, w.first = true, at
 	}
@@ -147,7 +151,7 @@ func (m *Machine) windowLoad(s Scope) {
 	switch {
 	case len(m.deaf) > 0 || m.win.unsure && m.win.served == m.now+1: // which events reached the host is not known
 	case m.win.any && m.win.pending[s]:
-		if due := m.win.due(); m.now < due && !(m.win.hostAny && m.now >= m.win.hostDue()) && !m.opt.Loose {
+		if due := m.win.due(); m.now < due && m.win.ended != m.now+1 && !(m.win.hostAny && m.now >= m.win.hostDue()) && !m.opt.Loose {
 			m.fail("INV-13", "", "", 0, fmt.Sprintf("%s was loaded at %d, before its debounce window ends at %d", s, m.now, due))
 		}
 	case m.win.hostAny || m.win.hostDue() == m.now:
