@@ -73,6 +73,13 @@ type inode struct {
 type entry struct {
 	name string
 	n    *inode
+	at   *place // nil: nobody has opened the file by this name for writing
+}
+
+// place is where a file that is open is: writes are events of the name it has now, or had last.
+type place struct {
+	d    *inode
+	name string
 }
 
 // New returns an empty file system: a root directory.
@@ -107,9 +114,9 @@ func (d *inode) set(name string, n *inode) {
 		d.ents = append(d.ents[:i:i], d.ents[i+1:]...)
 	case ok:
 		d.ents = append([]entry(nil), d.ents...)
-		d.ents[i].n = n
+		d.ents[i].n, d.ents[i].at = n, nil
 	case n != nil:
-		d.ents = append(d.ents[:i:i], append([]entry{{name, n}}, d.ents[i:]...)...)
+		d.ents = append(d.ents[:i:i], append([]entry{{name: name, n: n}}, d.ents[i:]...)...)
 	}
 }
 
@@ -126,27 +133,22 @@ type walker struct {
 // lookup finds the directory that holds the last element of a path, that element's name, and its inode (nil if there is
 // none). With follow the last element's links are followed.
 func (w *walker) lookup(p string, follow bool) (d *inode, dirPath, name string, n *inode, err error) {
-	if !clean(p) {
-		p = path.Clean("/" + p)
-	}
-	if p == "/" {
-		return w.f.root, "/", ".", w.f.root, nil
-	}
 	d, dirPath = w.f.root, "/"
-	for rest := p[1:]; rest != ""; {
+	for rest := strings.TrimPrefix(p, "/"); rest != ""; {
 		name, rest, _ = strings.Cut(rest, "/")
-		if name == ".." {
-			dirPath = path.Dir(dirPath)
-			if _, _, _, d, err = w.lookup(dirPath, true); err != nil {
-				return nil, "", "", nil, err
-			}
-			continue
-		}
 		if d.kind != dir {
 			return nil, "", "", nil, syscall.ENOTDIR
 		}
 		if !w.free && d.mode&0o111 == 0 {
 			return nil, "", "", nil, syscall.EACCES
+		}
+		switch name {
+		case "", ".":
+			continue
+		case "..":
+			dirPath = path.Dir(dirPath)
+			d = w.f.directory(dirPath)
+			continue
 		}
 		n = d.get(name)
 		if w.trail != nil {
@@ -165,7 +167,6 @@ func (w *walker) lookup(p string, follow bool) (d *inode, dirPath, name string, 
 			t := n.target
 			if strings.HasPrefix(t, "/") {
 				d, dirPath = w.f.root, "/"
-				t = strings.TrimPrefix(path.Clean(t), "/")
 			}
 			if t = strings.Trim(t, "/"); t != "" && rest != "" {
 				rest = t + "/" + rest
@@ -178,20 +179,22 @@ func (w *walker) lookup(p string, follow bool) (d *inode, dirPath, name string, 
 			d, dirPath = n, child(dirPath, name, p)
 		}
 	}
-	return d, path.Dir(dirPath), path.Base(dirPath), d, nil
+	if d == w.f.root {
+		return d, "/", ".", d, nil
+	}
+	above := path.Dir(dirPath)
+	return w.f.directory(above), above, path.Base(dirPath), d, nil
 }
 
-// clean reports whether path.Clean would leave a path as it is.
-func clean(p string) bool {
-	if p == "" || p[0] != '/' || len(p) > 1 && p[len(p)-1] == '/' {
-		return false
-	}
-	for i := 1; i < len(p); i++ {
-		if p[i-1] == '/' && (p[i] == '/' || p[i] == '.' && (i+1 == len(p) || p[i+1] == '/' || p[i+1] == '.')) {
-			return false
+// directory is the inode of a directory that is there, by its path without links.
+func (f *FS) directory(p string) *inode {
+	d := f.root
+	for _, name := range strings.Split(p[1:], "/") {
+		if name != "" {
+			d = d.get(name)
 		}
 	}
-	return true
+	return d
 }
 
 // child joins a clean directory and a name; of is a path that may begin so, and whose memory then serves.

@@ -69,17 +69,17 @@ func (v *view) OpenFile(p string, flag int, mode iofs.FileMode) (afero.File, err
 			return nil, &pathError{Op: "open", Path: p, Err: err}
 		}
 	}
-	d, name, n, fresh, err := v.f.create(host, p, mode, flag&syscall.O_EXCL != 0)
+	at, n, fresh, err := v.f.create(host, p, mode, flag&syscall.O_EXCL != 0)
 	if err != nil {
 		return nil, &pathError{Op: "open", Path: p, Err: err}
 	}
-	h := &handle{v: v, path: p, n: n, d: d, name: name, writes: true, appends: flag&syscall.O_APPEND != 0}
+	h := &handle{v: v, path: p, n: n, at: at, writes: true, appends: flag&syscall.O_APPEND != 0}
 	if fresh {
 		v.wrote(p)
 	}
-	if flag&syscall.O_TRUNC != 0 && len(n.data) > 0 {
+	if flag&syscall.O_TRUNC != 0 && !fresh {
 		v.f.putData(host, n, nil)
-		v.f.happened(d, name, port.FSWrite)
+		v.f.at(at, port.FSWrite)
 		v.wrote(p)
 	}
 	return h, nil
@@ -213,7 +213,7 @@ func (v *view) TryLock(p string) (func(), bool, error) {
 	if v.f.locks[p] != "" {
 		return nil, false, nil
 	}
-	if _, _, _, fresh, err := v.f.create(host, p, 0o600, false); err != nil {
+	if _, _, fresh, err := v.f.create(host, p, 0o600, false); err != nil {
 		return nil, false, &pathError{Op: "lock", Path: p, Err: err}
 	} else if fresh {
 		v.wrote(p)
@@ -237,8 +237,9 @@ func (v *view) Watch(p string, h func(port.FSEvent)) (port.Watch, error) {
 // handle is an open file: it keeps its inode, whatever happens to the name.
 type handle struct {
 	v               *view
-	path, name      string
-	n, d            *inode
+	path            string
+	n               *inode
+	at              *place // if it is open for writing
 	off             int
 	writes, appends bool
 }
@@ -285,6 +286,9 @@ func (h *handle) Write(b []byte) (int, error) {
 	if err := h.v.op("write", h.path); err != nil {
 		return 0, err
 	}
+	if len(b) == 0 {
+		return 0, nil
+	}
 	if h.appends {
 		h.off = len(h.n.data)
 	}
@@ -295,7 +299,7 @@ func (h *handle) Write(b []byte) (int, error) {
 	}
 	h.v.f.putData(host, h.n, data)
 	h.off += len(b)
-	h.v.f.happened(h.d, h.name, port.FSWrite)
+	h.v.f.at(h.at, port.FSWrite)
 	h.v.wrote(h.path)
 	return len(b), nil
 }
@@ -328,7 +332,7 @@ func (h *handle) Truncate(size int64) error {
 		return err
 	}
 	h.v.f.putData(host, h.n, append([]byte(nil), h.n.data[:min(int(size), len(h.n.data))]...))
-	h.v.f.happened(h.d, h.name, port.FSWrite)
+	h.v.f.at(h.at, port.FSWrite)
 	return nil
 }
 

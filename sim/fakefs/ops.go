@@ -48,7 +48,7 @@ func (f *FS) putData(who by, n *inode, data []byte) {
 // locks and watches are gone in any case.
 func (f *FS) Crash(lost bool) {
 	f.epoch++
-	f.watches = nil
+	f.watches, f.overflow, f.tail = nil, false, nil
 	for p, who := range f.locks {
 		if who == "host" {
 			delete(f.locks, p)
@@ -94,22 +94,22 @@ func (f *FS) mkdirAll(who by, p string, mode iofs.FileMode) error {
 	return f.mkdir(who, p, mode)
 }
 
-// create opens a path for writing: the inode, whether it is new, or an error.
-func (f *FS) create(who by, p string, mode iofs.FileMode, excl bool) (d *inode, name string, n *inode, fresh bool, err error) {
-	d, _, name, n, err = f.walk(who == world).lookup(p, !excl)
+// create opens a path for writing: where it is, the inode, whether it is new, or an error.
+func (f *FS) create(who by, p string, mode iofs.FileMode, excl bool) (at *place, n *inode, fresh bool, err error) {
+	d, _, name, n, err := f.walk(who == world).lookup(p, !excl)
 	switch {
 	case err != nil:
-		return nil, "", nil, false, err
+		return nil, nil, false, err
 	case n != nil && excl:
-		return nil, "", nil, false, syscall.EEXIST
+		return nil, nil, false, syscall.EEXIST
 	case n != nil && n.kind == dir:
-		return nil, "", nil, false, syscall.EISDIR
+		return nil, nil, false, syscall.EISDIR
 	case n != nil && who == host && n.mode&0o222 == 0:
-		return nil, "", nil, false, syscall.EACCES
+		return nil, nil, false, syscall.EACCES
 	case n != nil:
-		return d, name, n, false, nil
+		return placeOf(d, name), n, false, nil
 	case who == host && d.mode&0o222 == 0:
-		return nil, "", nil, false, syscall.EACCES
+		return nil, nil, false, syscall.EACCES
 	}
 	n = f.inode(file, mode&0o777)
 	f.putEntry(who, d, name, n)
@@ -117,7 +117,16 @@ func (f *FS) create(who by, p string, mode iofs.FileMode, excl bool) (d *inode, 
 		f.undoData[n] = nil
 	}
 	f.happened(d, name, port.FSCreate)
-	return d, name, n, true, nil
+	return placeOf(d, name), n, true, nil
+}
+
+func placeOf(d *inode, name string) *place {
+	i, _ := d.find(name)
+	e := &d.ents[i]
+	if e.at == nil {
+		e.at = &place{d, name}
+	}
+	return e.at
 }
 
 func (f *FS) remove(who by, p string) error {
@@ -125,20 +134,22 @@ func (f *FS) remove(who by, p string) error {
 	switch {
 	case err == nil && n == nil:
 		err = syscall.ENOENT
-	case err == nil && n.kind == dir && len(n.ents) > 0:
-		err = syscall.ENOTEMPTY
 	case err == nil && who == host && d.mode&0o222 == 0:
 		err = syscall.EACCES
+	case err == nil && n == f.root:
+		err = syscall.EBUSY
+	case err == nil && n.kind == dir && len(n.ents) > 0:
+		err = syscall.ENOTEMPTY
 	}
 	if err != nil {
 		return &pathError{Op: "remove", Path: p, Err: err}
 	}
-	parent := f.watched(d)
 	f.putEntry(who, d, name, nil)
-	if n.kind == dir {
-		f.self(n, port.FSRemove, parent)
-	}
 	f.happened(d, name, port.FSRemove)
+	if n.kind == dir {
+		f.self(n, port.FSRemove, d, name)
+		f.gone(n)
+	}
 	return nil
 }
 
@@ -170,6 +181,14 @@ func (f *FS) rename(who by, from, to string) error {
 		return fail(err)
 	case n == nil:
 		return fail(syscall.ENOENT)
+	case n == f.root || old == f.root:
+		return fail(syscall.EBUSY)
+	case n == old:
+		return nil // two names of one file: nothing is done
+	case holds(n, d2):
+		return fail(syscall.EINVAL)
+	case holds(old, d1):
+		return fail(syscall.ENOTEMPTY)
 	case who == host && (d1.mode&0o222 == 0 || d2.mode&0o222 == 0):
 		return fail(syscall.EACCES)
 	case old != nil && old.kind == dir && n.kind != dir:
@@ -179,22 +198,43 @@ func (f *FS) rename(who by, from, to string) error {
 	case old != nil && old.kind == dir && len(old.ents) > 0:
 		return fail(syscall.ENOTEMPTY)
 	}
+	i, _ := d1.find(n1)
+	at := d1.ents[i].at
 	f.putEntry(who, d1, n1, nil)
 	f.putEntry(who, d2, n2, n)
+	if at != nil {
+		*at = place{d2, n2}
+		i, _ = d2.find(n2)
+		d2.ents[i].at = at
+	}
 	f.happened(d1, n1, port.FSRename)
 	f.happened(d2, n2, port.FSCreate)
 	if n.kind == dir {
-		f.self(n, port.FSRename, f.watched(d1))
+		f.self(n, port.FSRename, d1, n1)
+		f.gone(n)
 	}
 	if old != nil && old.kind == dir {
-		for _, w := range f.watches {
-			if w.dir == old {
-				f.happened(d2, n2, port.FSChmod)
-				w.lost = true
-			}
-		}
+		f.self(old, port.FSChmod, nil, "")
+		f.self(old, port.FSRemove, nil, "")
+		f.gone(old)
 	}
 	return nil
+}
+
+// holds reports whether directory d is top or below it.
+func holds(top, d *inode) bool {
+	if top == nil || top.kind != dir {
+		return false
+	}
+	if top == d {
+		return true
+	}
+	for _, e := range top.ents {
+		if holds(e.n, d) {
+			return true
+		}
+	}
+	return false
 }
 
 func (f *FS) symlink(who by, target, p string) error {
@@ -223,11 +263,7 @@ func (f *FS) chmod(who by, p string, mode iofs.FileMode) error {
 	n.mode = mode & 0o777
 	f.happened(d, name, port.FSChmod)
 	if n.kind == dir {
-		for _, w := range f.watches {
-			if w.dir == n && !w.lost && !f.watched(d) {
-				f.send(w, port.FSEvent{Path: w.path, Op: port.FSChmod})
-			}
-		}
+		f.self(n, port.FSChmod, d, name)
 	}
 	return nil
 }

@@ -46,26 +46,52 @@ func (f *FS) happened(d *inode, name string, op port.FSOp) {
 	}
 }
 
-// self tells the watches of a directory that it was removed or moved itself, once if its parent is watched too (fsnotify 1.8).
-func (f *FS) self(d *inode, op port.FSOp, parentWatched bool) {
-	for _, w := range append([]*watch(nil), f.watches...) {
-		if w.dir != d || w.lost {
+func (f *FS) at(p *place, op port.FSOp) { f.happened(p.d, p.name, op) }
+
+// self tells of what happened to directory d itself. If something is said of it as an entry of its parent, that is name in
+// parent. fsnotify uses the path of the watch for both, so whoever watches the directory above that path hears of it as well;
+// and it keeps a removal to itself if anybody watches there, because the parent will say so (which it does not if the path is
+// a link's, or if another directory took the place).
+func (f *FS) self(d *inode, op port.FSOp, parent *inode, name string) {
+	var first *watch // the one whose path fsnotify knows
+	for _, w := range f.watches {
+		if w.dir == d && !w.lost {
+			first = w
+			break
+		}
+	}
+	if first == nil {
+		return
+	}
+	above, said := false, false
+	for _, w := range f.watches {
+		if w.lost || w.path != path.Dir(first.path) {
 			continue
 		}
-		if !parentWatched || op == port.FSRename {
+		above = true
+		if w.dir == parent && name == path.Base(first.path) {
+			said = true
+		} else if op != port.FSRemove {
+			f.send(w, port.FSEvent{Path: first.path, Op: op})
+		}
+	}
+	if op == port.FSRemove && above && !said {
+		return
+	}
+	for _, w := range f.watches {
+		if w.dir == d && !w.lost {
 			f.send(w, port.FSEvent{Path: w.path, Op: op})
 		}
-		w.lost = true // the watch followed the inode, which is gone or elsewhere
 	}
 }
 
-func (f *FS) watched(d *inode) bool {
+// gone ends the watches of a directory: each followed the inode, which is gone or elsewhere.
+func (f *FS) gone(d *inode) {
 	for _, w := range f.watches {
-		if w.dir == d && !w.lost {
-			return true
+		if w.dir == d {
+			w.lost = true
 		}
 	}
-	return false
 }
 
 func (f *FS) send(w *watch, ev port.FSEvent) {
@@ -98,9 +124,12 @@ func (f *FS) Overflow() {
 	f.overflow = true
 	epoch := f.epoch
 	f.o.Deliver(f.o.Delay, func() {
+		if epoch != f.epoch {
+			return
+		}
 		f.overflow = false
 		w := f.standing()
-		if epoch != f.epoch || w == nil {
+		if w == nil {
 			return
 		}
 		ev := port.FSEvent{Overflow: true}

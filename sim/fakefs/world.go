@@ -31,14 +31,12 @@ func (f *FS) Chmod(p string, mode iofs.FileMode) error { return f.chmod(world, p
 
 // Touch changes a file's time; a missing file is made.
 func (f *FS) Touch(p string) error {
-	d, name, n, fresh, err := f.create(world, p, 0o644, false)
+	at, n, _, err := f.create(world, p, 0o644, false)
 	if err != nil {
 		return &pathError{Op: "touch", Path: p, Err: err}
 	}
 	n.mtime = f.o.Now()
-	if !fresh {
-		f.happened(d, name, port.FSChmod)
-	}
+	f.at(at, port.FSChmod)
 	return nil
 }
 
@@ -78,17 +76,19 @@ func (f *FS) write(p string, data []byte, parts int) error {
 
 // WritePieces writes a file in place: it is truncated, then each piece is written.
 func (f *FS) WritePieces(p string, pieces []string) error {
-	d, name, n, fresh, err := f.create(world, p, 0o644, false)
+	at, n, fresh, err := f.create(world, p, 0o644, false)
 	if err != nil {
 		return &pathError{Op: "write", Path: p, Err: err}
 	}
 	if !fresh {
 		f.putData(world, n, nil)
-		f.happened(d, name, port.FSWrite)
+		f.at(at, port.FSWrite)
 	}
 	for _, s := range pieces {
-		f.putData(world, n, append(append([]byte(nil), n.data...), s...))
-		f.happened(d, name, port.FSWrite)
+		if s != "" {
+			f.putData(world, n, append(append([]byte(nil), n.data...), s...))
+			f.at(at, port.FSWrite)
+		}
 	}
 	return nil
 }
@@ -122,8 +122,7 @@ func (f *FS) Pieces(p string, data []byte, parts int) []func() error {
 	}
 	var out []func() error
 	var in *inode
-	var d *inode
-	var name string
+	var at *place
 	for i := 0; i < parts; i++ {
 		from, to := len(data)*i/parts, len(data)*(i+1)/parts
 		first := i == 0
@@ -131,17 +130,17 @@ func (f *FS) Pieces(p string, data []byte, parts int) []func() error {
 			if first {
 				var fresh bool
 				var err error
-				if d, name, in, fresh, err = f.create(world, p, 0o644, false); err != nil {
+				if at, in, fresh, err = f.create(world, p, 0o644, false); err != nil {
 					return &pathError{Op: "write", Path: p, Err: err}
 				}
-				if !fresh && len(in.data) > 0 {
+				if !fresh {
 					f.putData(world, in, nil)
-					f.happened(d, name, port.FSWrite)
+					f.at(at, port.FSWrite)
 				}
 			}
-			if to > from || to == 0 && len(data) > 0 {
+			if to > from {
 				f.putData(world, in, append(append([]byte(nil), in.data...), data[from:to]...))
-				f.happened(d, name, port.FSWrite)
+				f.at(at, port.FSWrite)
 			}
 			return nil
 		})
