@@ -12,6 +12,7 @@ const (
 // been loaded to wake + 300 ms, but to no later than 3 s after the first wake not yet loaded.
 type window struct {
 	pending   [NumScopes]bool
+	since     [NumScopes]Ms // the first event not yet loaded of each that is pending
 	first     Ms
 	last      Ms
 	any       bool
@@ -36,7 +37,9 @@ func (w *window) wake(s Scope, at Ms) {
 		w.any, w.first = true, at
 	}
 	w.last = at
-	w.pending[s] = true
+	if !w.pending[s] {
+		w.pending[s], w.since[s] = true, at
+	}
 }
 
 func (w *window) hostWake(at Ms) {
@@ -53,12 +56,12 @@ func (w *window) hostDue() Ms { return min(w.hostLast+debounceMs, w.hostFirst+de
 
 func (w *window) forget(s Scope) {
 	w.pending[s] = false
+	w.any = false
 	for i := range w.pending {
-		if w.pending[i] {
-			return
+		if w.pending[i] && (!w.any || w.since[i] < w.first) {
+			w.any, w.first = true, w.since[i]
 		}
 	}
-	w.any = false
 }
 
 // counts reports whether a source is read at all in this process (SRC-11 to SRC-13, WAT-1).
