@@ -39,7 +39,8 @@ type FS struct {
 	root     *inode
 	next     uint64
 	watches  []*watch
-	locks    map[string]string // path → holder: host or world
+	locks    map[*inode]by     // who holds the lock on a file
+	theirs   map[string]*inode // what another process has locked, by the path it used
 	undoEnt  map[entryKey]*inode
 	undoData map[*inode][]byte
 	overflow bool
@@ -70,6 +71,13 @@ type inode struct {
 	mtime  port.Ms
 }
 
+// The permissions that count: the host owns every file.
+const (
+	readable iofs.FileMode = 0o400
+	writable iofs.FileMode = 0o200
+	search   iofs.FileMode = 0o100
+)
+
 type entry struct {
 	name string
 	n    *inode
@@ -84,7 +92,7 @@ type place struct {
 
 // New returns an empty file system: a root directory.
 func New(o Options) *FS {
-	f := &FS{o: o, locks: map[string]string{}, undoEnt: map[entryKey]*inode{}, undoData: map[*inode][]byte{}}
+	f := &FS{o: o, locks: map[*inode]by{}, theirs: map[string]*inode{}, undoEnt: map[entryKey]*inode{}, undoData: map[*inode][]byte{}}
 	f.root = f.inode(dir, 0o755)
 	return f
 }
@@ -139,7 +147,7 @@ func (w *walker) lookup(p string, follow bool) (d *inode, dirPath, name string, 
 		if d.kind != dir {
 			return nil, "", "", nil, syscall.ENOTDIR
 		}
-		if !w.free && d.mode&0o111 == 0 {
+		if !w.free && d.mode&search == 0 {
 			return nil, "", "", nil, syscall.EACCES
 		}
 		switch name {
@@ -230,7 +238,7 @@ func (f *FS) ReadRaw(p string) ([]byte, RawState) {
 	_, _, _, n, err := f.walk(false).lookup(p, true)
 	switch {
 	case err == nil && n != nil:
-		if n.kind != file || n.mode&0o444 == 0 {
+		if n.kind != file || n.mode&readable == 0 {
 			return nil, Unreadable
 		}
 		return n.data, OK

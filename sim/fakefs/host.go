@@ -53,27 +53,31 @@ func (v *view) OpenFile(p string, flag int, mode iofs.FileMode) (afero.File, err
 		switch {
 		case err == nil && n == nil:
 			err = syscall.ENOENT
-		case err == nil && n.mode&0o444 == 0:
+		case err == nil && n.mode&readable == 0:
 			err = syscall.EACCES
 		}
 		if err != nil {
 			return nil, &pathError{Op: "open", Path: p, Err: err}
 		}
-		return &handle{v: v, path: p, n: n}, nil
+		return &handle{v: v, path: p, n: n, reads: true}, nil
 	}
-	if flag&syscall.O_CREAT == 0 {
-		if _, _, _, n, err := v.f.walk(false).lookup(p, true); err != nil || n == nil {
-			if err == nil {
-				err = syscall.ENOENT
-			}
+	excl := flag&syscall.O_CREAT != 0 && flag&syscall.O_EXCL != 0
+	if _, _, _, there, err := v.f.walk(false).lookup(p, true); !excl {
+		switch {
+		case err == nil && there == nil && flag&syscall.O_CREAT == 0:
+			err = syscall.ENOENT
+		case err == nil && there != nil && there.kind == file && flag&syscall.O_RDWR != 0 && there.mode&readable == 0:
+			err = syscall.EACCES
+		}
+		if err != nil {
 			return nil, &pathError{Op: "open", Path: p, Err: err}
 		}
 	}
-	at, n, fresh, err := v.f.create(host, p, mode, flag&syscall.O_EXCL != 0)
+	at, n, fresh, err := v.f.create(host, p, mode, excl)
 	if err != nil {
 		return nil, &pathError{Op: "open", Path: p, Err: err}
 	}
-	h := &handle{v: v, path: p, n: n, at: at, writes: true, appends: flag&syscall.O_APPEND != 0}
+	h := &handle{v: v, path: p, n: n, at: at, writes: true, reads: flag&syscall.O_RDWR != 0, appends: flag&syscall.O_APPEND != 0}
 	if fresh {
 		v.wrote(p)
 	}
@@ -100,10 +104,12 @@ func (v *view) MkdirAll(p string, mode iofs.FileMode) error {
 	if err := v.op("mkdir", p); err != nil {
 		return err
 	}
-	if !v.f.Exists(p) {
+	had := v.f.Exists(p)
+	err := v.f.mkdirAll(host, p, mode)
+	if err == nil && !had {
 		v.wrote(p)
 	}
-	return v.f.mkdirAll(host, p, mode)
+	return err
 }
 
 func (v *view) Remove(p string) error {
@@ -121,13 +127,30 @@ func (v *view) RemoveAll(p string) error {
 	if err := v.op("remove", p); err != nil {
 		return err
 	}
-	v.wrote(p)
-	return v.f.removeAll(host, p)
+	had := v.f.Exists(p)
+	err := v.f.removeAll(host, p)
+	if err == nil && had {
+		v.wrote(p)
+	}
+	return err
 }
 
 func (v *view) Rename(from, to string) error {
 	if err := v.op("rename", from); err != nil {
 		return err
+	}
+	// os.Rename refuses to replace a directory.
+	_, _, _, n, err1 := v.f.walk(false).lookup(from, false)
+	_, _, _, old, err2 := v.f.walk(false).lookup(to, false)
+	if err2 == nil && old != nil && old.kind == dir {
+		switch {
+		case err1 != nil:
+			return &pathError{Op: "rename", Path: from, Err: err1}
+		case n == nil:
+			return &pathError{Op: "rename", Path: from, Err: syscall.ENOENT}
+		case n != old || from == to:
+			return &pathError{Op: "rename", Path: from, Err: syscall.EEXIST}
+		}
 	}
 	err := v.f.rename(host, from, to)
 	if err == nil {
@@ -140,14 +163,14 @@ func (v *view) stat(op, p string, follow bool) (iofs.FileInfo, error) {
 	if err := v.op(op, p); err != nil {
 		return nil, err
 	}
-	_, _, name, n, err := v.f.walk(false).lookup(p, follow)
+	_, _, _, n, err := v.f.walk(false).lookup(p, follow)
 	if err == nil && n == nil {
 		err = syscall.ENOENT
 	}
 	if err != nil {
 		return nil, &pathError{Op: op, Path: p, Err: err}
 	}
-	return infoOf(name, n), nil
+	return infoOf(path.Base(p), n), nil
 }
 
 func (v *view) Stat(p string) (iofs.FileInfo, error) { return v.stat("stat", p, true) }
@@ -178,8 +201,11 @@ func (v *view) Chmod(p string, mode iofs.FileMode) error {
 	if err := v.op("chmod", p); err != nil {
 		return err
 	}
-	v.wrote(p)
-	return v.f.chmod(host, p, mode)
+	err := v.f.chmod(host, p, mode)
+	if err == nil {
+		v.wrote(p)
+	}
+	return err
 }
 
 func (v *view) Chown(string, int, int) error               { return errUnsupported }
@@ -193,6 +219,8 @@ func (v *view) SyncDir(p string) error {
 	_, _, _, n, err := v.f.walk(false).lookup(p, true)
 	if err == nil && n == nil {
 		err = syscall.ENOENT
+	} else if err == nil && n.mode&readable == 0 {
+		err = syscall.EACCES
 	}
 	if err != nil {
 		return &pathError{Op: "syncdir", Path: p, Err: err}
@@ -210,19 +238,31 @@ func (v *view) TryLock(p string) (func(), bool, error) {
 	if err := v.op("lock", p); err != nil {
 		return nil, false, err
 	}
-	if v.f.locks[p] != "" {
-		return nil, false, nil
+	at, n, fresh, err := v.f.create(host, p, 0o600, false)
+	if err == nil && !fresh && n.mode&readable == 0 {
+		err = syscall.EACCES
 	}
-	if _, _, fresh, err := v.f.create(host, p, 0o600, false); err != nil {
+	if err != nil {
 		return nil, false, &pathError{Op: "lock", Path: p, Err: err}
-	} else if fresh {
+	}
+	if fresh {
 		v.wrote(p)
 	}
-	v.f.locks[p] = "host"
-	epoch := v.f.epoch
+	if _, held := v.f.locks[n]; held {
+		return nil, false, nil
+	}
+	v.f.locks[n] = host
+	name := func(text string) { // of the holder, while there is one
+		v.f.putData(host, n, []byte(text))
+		v.f.at(at, port.FSWrite)
+	}
+	name("1 host\n")
+	epoch, held := v.f.epoch, true
 	return func() {
-		if v.f.epoch == epoch && v.f.locks[p] == "host" {
-			delete(v.f.locks, p)
+		if held && v.f.epoch == epoch {
+			held = false
+			name("")
+			delete(v.f.locks, n)
 		}
 	}, true, nil
 }
@@ -236,36 +276,61 @@ func (v *view) Watch(p string, h func(port.FSEvent)) (port.Watch, error) {
 
 // handle is an open file: it keeps its inode, whatever happens to the name.
 type handle struct {
-	v               *view
-	path            string
-	n               *inode
-	at              *place // if it is open for writing
-	off             int
-	writes, appends bool
+	v    *view
+	path string
+	n    *inode
+	at   *place // if it is open for writing
+	off  int
+
+	reads, writes, appends, closed bool
 }
 
-func (h *handle) Close() error { return nil }
+// op is asked before every operation; allowed says whether the file was opened for it.
+func (h *handle) op(name string, allowed bool, otherwise error) error {
+	if h.closed {
+		return &pathError{Op: name, Path: h.path, Err: iofs.ErrClosed}
+	}
+	if err := h.v.op(name, h.path); err != nil {
+		return err
+	}
+	if !allowed {
+		return &pathError{Op: name, Path: h.path, Err: otherwise}
+	}
+	return nil
+}
+
+func (h *handle) Close() error {
+	if h.closed {
+		return &pathError{Op: "close", Path: h.path, Err: iofs.ErrClosed}
+	}
+	h.closed = true
+	return nil
+}
 
 func (h *handle) Read(b []byte) (int, error) {
-	if err := h.v.op("read", h.path); err != nil {
+	n, err := h.ReadAt(b, int64(h.off))
+	h.off += n
+	if n > 0 {
+		err = nil
+	}
+	return n, err
+}
+
+func (h *handle) ReadAt(b []byte, off int64) (int, error) {
+	if err := h.op("read", h.reads, syscall.EBADF); err != nil {
 		return 0, err
 	}
 	if h.n.kind == dir {
 		return 0, &pathError{Op: "read", Path: h.path, Err: syscall.EISDIR}
 	}
-	if h.off >= len(h.n.data) {
-		return 0, io.EOF
+	n := 0
+	if off < int64(len(h.n.data)) {
+		n = copy(b, h.n.data[off:])
 	}
-	n := copy(b, h.n.data[h.off:])
-	h.off += n
+	if n < len(b) {
+		return n, io.EOF
+	}
 	return n, nil
-}
-
-func (h *handle) ReadAt(b []byte, off int64) (int, error) {
-	if off >= int64(len(h.n.data)) {
-		return 0, io.EOF
-	}
-	return copy(b, h.n.data[off:]), nil
 }
 
 func (h *handle) Seek(off int64, whence int) (int64, error) {
@@ -275,65 +340,89 @@ func (h *handle) Seek(off int64, whence int) (int64, error) {
 	case io.SeekEnd:
 		off += int64(len(h.n.data))
 	}
+	if h.closed {
+		return 0, &pathError{Op: "seek", Path: h.path, Err: iofs.ErrClosed}
+	}
+	if off < 0 {
+		return 0, &pathError{Op: "seek", Path: h.path, Err: syscall.EINVAL}
+	}
 	h.off = int(off)
 	return off, nil
 }
 
 func (h *handle) Write(b []byte) (int, error) {
-	if !h.writes {
-		return 0, &pathError{Op: "write", Path: h.path, Err: syscall.EBADF}
-	}
-	if err := h.v.op("write", h.path); err != nil {
+	if err := h.op("write", h.writes, syscall.EBADF); err != nil || len(b) == 0 {
 		return 0, err
-	}
-	if len(b) == 0 {
-		return 0, nil
 	}
 	if h.appends {
 		h.off = len(h.n.data)
 	}
-	data := append([]byte(nil), h.n.data[:min(h.off, len(h.n.data))]...)
-	data = append(data, b...)
-	if h.off+len(b) < len(h.n.data) {
-		data = append(data, h.n.data[h.off+len(b):]...)
-	}
-	h.v.f.putData(host, h.n, data)
+	data := make([]byte, max(len(h.n.data), h.off+len(b)))
+	copy(data, h.n.data)
+	copy(data[h.off:], b)
+	h.put(data)
 	h.off += len(b)
-	h.v.f.at(h.at, port.FSWrite)
-	h.v.wrote(h.path)
 	return len(b), nil
 }
 
-func (h *handle) WriteAt([]byte, int64) (int, error)   { return 0, errUnsupported }
-func (h *handle) WriteString(s string) (int, error)    { return h.Write([]byte(s)) }
-func (h *handle) Name() string                         { return h.path }
-func (h *handle) Stat() (iofs.FileInfo, error)         { return infoOf(path.Base(h.path), h.n), nil }
-func (h *handle) Readdir(int) ([]iofs.FileInfo, error) { return nil, errUnsupported }
+func (h *handle) put(data []byte) {
+	h.v.f.putData(host, h.n, data)
+	h.v.f.at(h.at, port.FSWrite)
+	h.v.wrote(h.path)
+}
 
-func (h *handle) Readdirnames(int) ([]string, error) {
-	var out []string
-	for _, e := range h.n.ents {
-		out = append(out, e.name)
+func (h *handle) Truncate(size int64) error {
+	if err := h.op("truncate", h.writes && size >= 0, syscall.EINVAL); err != nil {
+		return err
 	}
-	return out, nil
+	data := make([]byte, size)
+	copy(data, h.n.data)
+	h.put(data)
+	return nil
 }
 
 // Sync makes the file's content durable.
 func (h *handle) Sync() error {
-	if err := h.v.op("sync", h.path); err != nil {
+	if err := h.op("sync", true, nil); err != nil {
 		return err
 	}
 	delete(h.v.f.undoData, h.n)
 	return nil
 }
 
-func (h *handle) Truncate(size int64) error {
-	if err := h.v.op("truncate", h.path); err != nil {
-		return err
+func (h *handle) WriteAt([]byte, int64) (int, error)   { return 0, errUnsupported }
+func (h *handle) WriteString(s string) (int, error)    { return h.Write([]byte(s)) }
+func (h *handle) Name() string                         { return h.path }
+func (h *handle) Readdir(int) ([]iofs.FileInfo, error) { return nil, errUnsupported }
+
+func (h *handle) Stat() (iofs.FileInfo, error) {
+	if h.closed {
+		return nil, &pathError{Op: "stat", Path: h.path, Err: iofs.ErrClosed}
 	}
-	h.v.f.putData(host, h.n, append([]byte(nil), h.n.data[:min(int(size), len(h.n.data))]...))
-	h.v.f.at(h.at, port.FSWrite)
-	return nil
+	return infoOf(path.Base(h.path), h.n), nil
+}
+
+// Readdirnames continues where it was; a Seek to 0 begins again.
+func (h *handle) Readdirnames(n int) ([]string, error) {
+	if h.closed {
+		return nil, &pathError{Op: "readdir", Path: h.path, Err: iofs.ErrClosed}
+	}
+	if h.n.kind != dir {
+		return nil, &pathError{Op: "readdir", Path: h.path, Err: syscall.ENOTDIR}
+	}
+	rest := h.n.ents[min(h.off, len(h.n.ents)):]
+	if n > 0 && len(rest) == 0 {
+		return nil, io.EOF
+	}
+	if n > 0 {
+		rest = rest[:min(n, len(rest))]
+	}
+	var out []string
+	for _, e := range rest {
+		out = append(out, e.name)
+	}
+	h.off += len(out)
+	return out, nil
 }
 
 // info is a file's description at one moment.
@@ -346,14 +435,14 @@ type info struct {
 }
 
 func infoOf(name string, n *inode) iofs.FileInfo {
-	m := n.mode
+	m, size := n.mode, len(n.data)+len(n.target)
 	switch n.kind {
 	case dir:
 		m |= iofs.ModeDir
 	case link:
 		m |= iofs.ModeSymlink
 	}
-	return info{name, int64(len(n.data)), m, n.mtime, n.no}
+	return info{name, int64(size), m, n.mtime, n.no}
 }
 
 func (i info) Name() string        { return i.name }

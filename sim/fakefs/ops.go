@@ -49,9 +49,9 @@ func (f *FS) putData(who by, n *inode, data []byte) {
 func (f *FS) Crash(lost bool) {
 	f.epoch++
 	f.watches, f.overflow, f.tail = nil, false, nil
-	for p, who := range f.locks {
-		if who == "host" {
-			delete(f.locks, p)
+	for n, who := range f.locks {
+		if who == host {
+			delete(f.locks, n)
 		}
 	}
 	if lost {
@@ -72,7 +72,7 @@ func (f *FS) mkdir(who by, p string, mode iofs.FileMode) error {
 		return &pathError{Op: "mkdir", Path: p, Err: err}
 	case n != nil:
 		return &pathError{Op: "mkdir", Path: p, Err: syscall.EEXIST}
-	case who == host && d.mode&0o222 == 0:
+	case who == host && d.mode&writable == 0:
 		return &pathError{Op: "mkdir", Path: p, Err: syscall.EACCES}
 	}
 	f.putEntry(who, d, name, f.inode(dir, mode&0o777))
@@ -104,11 +104,11 @@ func (f *FS) create(who by, p string, mode iofs.FileMode, excl bool) (at *place,
 		return nil, nil, false, syscall.EEXIST
 	case n != nil && n.kind == dir:
 		return nil, nil, false, syscall.EISDIR
-	case n != nil && who == host && n.mode&0o222 == 0:
+	case n != nil && who == host && n.mode&writable == 0:
 		return nil, nil, false, syscall.EACCES
 	case n != nil:
 		return placeOf(d, name), n, false, nil
-	case who == host && d.mode&0o222 == 0:
+	case who == host && d.mode&writable == 0:
 		return nil, nil, false, syscall.EACCES
 	}
 	n = f.inode(file, mode&0o777)
@@ -134,7 +134,7 @@ func (f *FS) remove(who by, p string) error {
 	switch {
 	case err == nil && n == nil:
 		err = syscall.ENOENT
-	case err == nil && who == host && d.mode&0o222 == 0:
+	case err == nil && who == host && d.mode&writable == 0:
 		err = syscall.EACCES
 	case err == nil && n == f.root:
 		err = syscall.EBUSY
@@ -189,12 +189,14 @@ func (f *FS) rename(who by, from, to string) error {
 		return fail(syscall.EINVAL)
 	case holds(old, d1):
 		return fail(syscall.ENOTEMPTY)
-	case who == host && (d1.mode&0o222 == 0 || d2.mode&0o222 == 0):
+	case who == host && (d1.mode&writable == 0 || d2.mode&writable == 0):
 		return fail(syscall.EACCES)
 	case old != nil && old.kind == dir && n.kind != dir:
 		return fail(syscall.EISDIR)
 	case old != nil && old.kind != dir && n.kind == dir:
 		return fail(syscall.ENOTDIR)
+	case who == host && n.kind == dir && d1 != d2 && n.mode&writable == 0: // it gets another ".."
+		return fail(syscall.EACCES)
 	case old != nil && old.kind == dir && len(old.ents) > 0:
 		return fail(syscall.ENOTEMPTY)
 	}

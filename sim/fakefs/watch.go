@@ -164,7 +164,7 @@ func (f *FS) watchDir(p string, h func(port.FSEvent)) (port.Watch, error) {
 		return nil, &pathError{Op: "watch", Path: p, Err: syscall.ENOENT}
 	case n.kind != dir:
 		return nil, &pathError{Op: "watch", Path: p, Err: syscall.ENOTDIR}
-	case n.mode&0o444 == 0:
+	case n.mode&readable == 0:
 		return nil, &pathError{Op: "watch", Path: p, Err: syscall.EACCES}
 	}
 	w := &watch{f: f, dir: n, path: p, h: h, epoch: f.epoch}

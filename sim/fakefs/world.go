@@ -265,12 +265,25 @@ func (f *FS) replaceByLink(p, target string) error {
 	return f.Symlink(target, p)
 }
 
-// HoldLock lets another process hold a lock; ReleaseLock ends that.
-func (f *FS) HoldLock(p string) { f.locks[p] = "world" }
+// HoldLock lets another process hold the lock kept in a file, which it makes if it is missing, and its directory. It does
+// nothing if somebody holds it.
+func (f *FS) HoldLock(p string) {
+	if err := f.MkdirAll(path.Dir(p)); err != nil {
+		return
+	}
+	_, n, _, err := f.create(world, p, 0o600, false)
+	if err != nil {
+		return
+	}
+	if _, held := f.locks[n]; !held {
+		f.locks[n], f.theirs[p] = world, n
+	}
+}
 
 // ReleaseLock frees a lock that another process held.
 func (f *FS) ReleaseLock(p string) {
-	if f.locks[p] == "world" {
-		delete(f.locks, p)
+	if n := f.theirs[p]; n != nil { // wherever the file is by now
+		delete(f.locks, n)
+		delete(f.theirs, p)
 	}
 }
