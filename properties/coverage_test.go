@@ -47,6 +47,9 @@ func coverage(t *testing.T) (text string, holes []string) {
 	}
 	var listed []string // the source's own verification list (section 14)
 	for _, tr := range all {
+		if strings.HasPrefix(tr.Name, "corpus/reports/") {
+			continue // what others reported: every rule has a trace without them
+		}
 		for _, r := range tr.Header.Rules {
 			add(traces, r, strings.TrimSuffix(tr.Name, ".ndjson"))
 			if !ruleID.MatchString(r) && !slices.Contains(listed, r) {

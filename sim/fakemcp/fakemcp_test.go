@@ -277,7 +277,7 @@ func TestGoroutinesStayFlat(t *testing.T) {
 		b.w.Crash("bad")
 		b.run(1)
 	}
-	if n := runtime.NumGoroutine(); n != before {
+	if n := runtime.NumGoroutine(); n > before { // others may end meanwhile
 		t.Errorf("%d goroutines, %d before", n, before)
 	}
 	if len(b.w.list) > 150 || len(b.w.conns) != len(b.w.list) || len(b.w.jobs) != 0 || b.q.Len() != 0 {
