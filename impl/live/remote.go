@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/mark3labs/mcp-go/client/transport"
@@ -212,10 +213,27 @@ func (c *remoteConn) ask() error {
 		r.Params = map[string]any{"_meta": map[string]any{mcp.MetaKeyProtocolVersion: version,
 			mcp.MetaKeyClientCapabilities: map[string]any{}}}
 	}
+	err := c.asked(r)
+	if err != nil && !final(err) { // what was asked went down with its line: the answer of another line counts
+		err = c.asked(r)
+	}
+	return err
+}
+
+// asked sends r over a line of its own: one that was kept may have ended with the stream, and says nothing of the server.
+func (c *remoteConn) asked(r transport.JSONRPCRequest) error {
 	ctx, cancel := context.WithTimeout(c.ctx, probeMost)
 	defer cancel()
+	c.http.CloseIdleConnections()
 	_, err := c.inner.SendRequest(ctx, r)
 	return err
+}
+
+// final reports whether asking once more can tell nothing new: nobody is there, the session is forgotten, or whoever is
+// there kept silent for as long as he is given.
+func final(err error) bool {
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, transport.ErrSessionTerminated) ||
+		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
 // SendRequest fails when the other side is gone, which mcp-go tells nobody who waits on the older transport.

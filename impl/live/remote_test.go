@@ -1,8 +1,16 @@
 package live
 
 import (
+	"bytes"
 	"errors"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"mcpsim/impl/config"
@@ -113,6 +121,56 @@ func TestModernStreamThatEndsIsOpenedAgainAndAServerThatGoesIsLost(t *testing.T)
 	y.Crash("srv") // nobody is there to come back to
 	wait(t, "the loss", d.exit)
 	must(t, d.Close(patient(t)))
+}
+
+// A line that breaks under the question whether the server is still there says nothing of the server: it is asked again
+// over another.
+func TestOneBrokenLineIsNoLoss(t *testing.T) {
+	for name, era := range map[string]string{"legacy": "ping", "modern": "server/discover"} {
+		t.Run(name, func(t *testing.T) {
+			noLeaks(t)
+			y := newYard(t)
+			y.serve("srv", realserver.Behaviour{Era: name})
+			h, err := y.HTTP("srv")
+			must(t, err)
+			target, err := url.Parse(h.URL)
+			must(t, err)
+			proxy := httputil.NewSingleHostReverseProxy(target)
+			proxy.ErrorLog = log.New(io.Discard, "", 0)
+			var armed atomic.Bool
+			var dropped atomic.Int32
+			front := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				r.Body = io.NopCloser(bytes.NewReader(body))
+				if bytes.Contains(body, []byte(`"`+era+`"`)) && armed.CompareAndSwap(true, false) {
+					dropped.Add(1)
+					panic(http.ErrAbortHandler)
+				}
+				proxy.ServeHTTP(w, r)
+			}))
+			front.Config.ErrorLog = log.New(io.Discard, "", 0)
+			front.Start()
+			defer func() {
+				front.CloseClientConnections() // streams would be waited for
+				front.Close()
+			}()
+			defer http.DefaultTransport.(*http.Transport).CloseIdleConnections() // the proxy's
+			x := newLine(t, nil)
+			d := x.remote(1, config.HTTP, front.URL)
+			x.up(d)
+			announceUntilHeard(t, y, d)
+			armed.Store(true)
+			h.EndStreams()
+			y.await("the question", func() bool { return dropped.Load() == 1 })
+			announceUntilHeard(t, y, d)
+			select {
+			case err := <-d.exit:
+				t.Errorf("a broken line is told as a loss: %v", err)
+			default:
+			}
+			must(t, d.Close(patient(t)))
+		})
+	}
 }
 
 func TestFaultsOfRemoteServersHaveTheirClass(t *testing.T) {

@@ -149,6 +149,15 @@ func (h *HTTPServer) crash() {
 	}
 }
 
+// EndStreams ends every standing stream as a proxy does that is tired of a quiet one; sessions go on.
+func (h *HTTPServer) EndStreams() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for s := range h.streams {
+		s.end()
+	}
+}
+
 func (h *HTTPServer) close() {
 	h.mu.Lock()
 	h.closed = true
