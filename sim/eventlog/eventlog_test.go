@@ -166,18 +166,18 @@ func everyInput(t *testing.T) *trace.Trace {
 	return tr
 }
 
-// secretive holds a value of every kind that must not be written, each with "hush" in it, or as a number with 7777.
-const secretive = `{"mcpsim":1,"title":"x","launch":{"env":{"TOKEN":"hush-env-token","PLACE":"hush-place","PORT":"77771"},
+// secretive holds a value of every kind that must not be written, each with "hush" in it, or as a number with 777777777, which no masked number holds by chance.
+const secretive = `{"mcpsim":1,"title":"x","launch":{"env":{"TOKEN":"hush-env-token","PLACE":"hush-place","PORT":"7777777771"},
  "mcp_config":{"l":{"command":"srv-l","env":{"A":"hush-launch"}}}},
  "servers":{"srv-a":{"tools":["x"]},"srv-a hush-arg":{"tools":["y"]},"srv-u":{"tools":["u"]},"srv-l":{"tools":["l"]},"hush-place/srv-p":{"tools":["p"]}},
  "files":{"user":{"json":{"mcpServers":{
-   "a":{"command":"srv-a","args":["hush-arg","--key=${TOKEN}","$MISSING-hush"],"env":{"K":"hush-env","N":77772,"B":true,"T":"${TOKEN}","P":"$PORT","D":"${NO:-hush-default}","E":"cost $$ hush"},"password":"hush-unknown","cwd":"/tmp"},
-   "n":{"command":"srv-a","env":{"N":"77772","P":77771,"big":"99999999999999999977773"}},
-   "bad":{"command":"srv-a","env":{"N":99999999999999999977773}},
+   "a":{"command":"srv-a","args":["hush-arg","--key=${TOKEN}","$MISSING-hush"],"env":{"K":"hush-env","N":7777777772,"B":true,"T":"${TOKEN}","P":"$PORT","D":"${NO:-hush-default}","E":"cost $$ hush"},"password":"hush-unknown","cwd":"/tmp"},
+   "n":{"command":"srv-a","env":{"N":"7777777772","P":7777777771,"big":"9999999999999999997777777773"}},
+   "bad":{"command":"srv-a","env":{"N":9999999999999999997777777773}},
    "p":{"command":"${PLACE}/srv-p","cwd":"${PLACE}"},
    "u":{"httpUrl":"{{url:srv-u}}/hush-path?key=hush-query","headers":{"Authorization":"Bearer hush-header"}},
    "w":"hush-not-an-entry"},
-  "security":{"auth":{"secret":"hush-auth","pin":77774}},"env":{"X":"hush-env-key"},"proxy":"http://hush:hush@proxy","theme":"hush","mcp":{"serverCommand":"hush-command","allowed":["a","n","p","u","l","r","o","e"]}}}}}
+  "security":{"auth":{"secret":"hush-auth","pin":7777777774}},"env":{"X":"hush-env-key"},"proxy":"http://hush:hush@proxy","theme":"hush","mcp":{"serverCommand":"hush-command","allowed":["a","n","p","u","l","r","o","e"]}}}}}
 {"do":"settle"}
 {"do":"edit","file":"project","servers":{"g":{"command":"srv-a","args":["hush-arg"],"env":{"K":"hush-gated"}}}}
 {"do":"settle"}
@@ -189,9 +189,9 @@ const secretive = `{"mcpsim":1,"title":"x","launch":{"env":{"TOKEN":"hush-env-to
 {"do":"crash","server":"srv-a hush-arg"}
 {"do":"server","server":"srv-u","behaviour":{"tools":["u","v"]},"list_changed":true}
 {"do":"settle"}
-{"do":"restart","launch":{"env":{"TOKEN":"hush-rotated","PLACE":"hush-place","PORT":"77775"}}}
+{"do":"restart","launch":{"env":{"TOKEN":"hush-rotated","PLACE":"hush-place","PORT":"7777777775"}}}
 {"do":"settle"}
-{"do":"edit","file":"user","servers":{"p":{"command":"hush-place/srv-p","cwd":"hush-place"},"n":{"command":"srv-a","env":{"P":"77771"}}}}
+{"do":"edit","file":"user","servers":{"p":{"command":"hush-place/srv-p","cwd":"hush-place"},"n":{"command":"srv-a","env":{"P":"7777777771"}}}}
 {"do":"settle"}
 `
 
@@ -208,7 +208,7 @@ func TestALogHoldsNoSecret(t *testing.T) {
 			t.Fatal(err, r.Violations, r.Dials)
 		}
 		for i, l := range strings.Split(b.String(), "\n") {
-			for _, s := range []string{"hush", "7777"} {
+			for _, s := range []string{"hush", "777777777"} {
 				if strings.Contains(l, s) {
 					t.Errorf("line %d holds a secret: %s", i+1, l)
 				}
