@@ -491,7 +491,7 @@ func TestMaskedText(t *testing.T) {
 	text := `{ // a comment with a password
   "mcpServers": {
     "a": {"command": "npx", "args": ["-y", "pkg@1.2.3", "--api-key", "abc", "--token=def", "sk-123456", "/some/path", "X-Key: hidden-header"],
-      "env": {"T": "tok $HOME ${X:-deflt} $$", "N": 12345}, /* another
+      "env": {"T": "tok $HOME ${X:-deflt} $$", "N": 1234567890123}, /* another
       comment */ "includeTools": ["tool"],},
     "b": {"url": "https://user:pw@host/p?key=kkk&q=1", "headers": {"Authorization": "Bearer zzz"}, "unknown": "uuu"},
   },
@@ -500,7 +500,7 @@ func TestMaskedText(t *testing.T) {
 }
 `
 	got := m.document(text)
-	for _, secret := range []string{"password", `"abc"`, "hidden-header", "def\"", "sk-123456", "tok ", "deflt", "12345", "another", "pw", "kkk", "Bearer", "zzz", "uuu", "top", `"in"`} {
+	for _, secret := range []string{"password", `"abc"`, "hidden-header", "def\"", "sk-123456", "tok ", "deflt", "1234567890123", "another", "pw", "kkk", "Bearer", "zzz", "uuu", "top", `"in"`} {
 		if strings.Contains(got, secret) {
 			t.Errorf("%s is left in\n%s", secret, got)
 		}
