@@ -400,14 +400,28 @@ func (st *Stage) RecordViews() []model.RecordView {
 // Advance lets d pass, from where the trace is: what the steps before have taken is part of it, so that no delay adds up.
 func (st *Stage) Advance(d model.Ms) error {
 	now := time.Now()
+	// A window that a step opened began when the step was made, which is a little after the plan's instant.
+	if made := st.start.Add(time.Duration(st.step+1) * time.Millisecond); made.After(st.plan) && made.Sub(st.plan) < behindMost {
+		st.plan = made
+	}
 	st.plan = st.plan.Add(time.Duration(d) * time.Millisecond)
 	if wait := st.plan.Sub(now); wait > 0 {
 		time.Sleep(wait)
 	} else {
 		st.plan = now
 	}
+	if d > 0 {
+		time.Sleep(timersFirst)
+	}
 	return st.Turn(func() error { return nil })
 }
+
+const (
+	// behindMost is how far a step may move the plan: one that took longer was waited for.
+	behindMost = 10 * time.Millisecond
+	// timersFirst is given to the host's timers of an instant: they come before the step that is made in it.
+	timersFirst = 2 * time.Millisecond
+)
 
 // After runs f in a turn once d has passed.
 func (st *Stage) After(d model.Ms, f func()) {
