@@ -274,7 +274,7 @@ func (m *Machine) dialed(ev *Event) {
 func (m *Machine) possible(c *conn) State {
 	set := c.world
 	for _, b := range c.versions {
-		set |= outcome(b, c.cfg.Transport, c.bound)
+		set |= outcomes(b, c.cfg.Transport, c.bound, m.opt.Slack)
 	}
 	if len(c.versions) > 1 { // it may have met each step as another one
 		set |= StateLive | StateFailedTimeout

@@ -78,6 +78,16 @@ func outcome(b *Behaviour, tr Transport, bound Ms) State {
 	return StateLive
 }
 
+// outcomes is what a dial may come to in time that is only exact to slack: a real server takes what its script says or a
+// little longer, its start most of all, and the host's timer comes a little late. In virtual time, slack 0, it is outcome.
+func outcomes(b *Behaviour, tr Transport, bound, slack Ms) State {
+	set := outcome(b, tr, bound)
+	if slack > 0 {
+		set |= outcome(b, tr, bound-slack) | outcome(b, tr, bound+slack)
+	}
+	return set
+}
+
 // restOutcome is the outcome of the steps left when the time is exactly used up.
 func restOutcome(b *Behaviour, from Step, tr Transport) State {
 	for step := from; step <= StepResources; step++ {

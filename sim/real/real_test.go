@@ -9,7 +9,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/spf13/afero"
 	"go.uber.org/goleak"
 
@@ -77,9 +79,10 @@ func TestTracesHoldInTheRealWorld(t *testing.T) {
 					if why := Why(tr, 20000); why != "" {
 						t.Skip(why)
 					}
-					r := Play(tr, sim.PlayOptions{History: true})
+					o := Judge(tr, sim.PlayOptions{History: true})
+					r := o.R
 					if r.Failed() {
-						t.Errorf("%v %v %v\n%s", r.Err, r.Violations, r.Mismatches, strings.Join(r.History, "\n"))
+						t.Errorf("%d plays, %v late: %v %v %v\n%s", o.Tries, o.Late, r.Err, r.Violations, r.Mismatches, strings.Join(r.History, "\n"))
 					}
 					if r.Events == 0 || len(r.Settles) == 0 {
 						t.Errorf("nothing was judged: %d events, %d settles", r.Events, len(r.Settles))
@@ -204,6 +207,88 @@ func TestAWrongHostIsFound(t *testing.T) {
 			}
 			if len(r.Violations) == 0 || r.Violations[0].Invariant != c.want {
 				t.Errorf("found %v %v, not %s", r.Err, r.Violations, c.want)
+			}
+		})
+	}
+}
+
+// sluggish is a dialer whose servers are born late, as on a machine that has much else to do.
+type sluggish struct {
+	port.Dialer
+	by time.Duration
+}
+
+func (d sluggish) Dial(op port.Op, spec config.DialSpec) (port.Conn, error) {
+	c, err := d.Dialer.Dial(op, spec)
+	if err != nil {
+		return nil, err
+	}
+	return lateConn{c, d.by}, nil
+}
+
+type lateConn struct {
+	port.Conn
+	by time.Duration
+}
+
+func (c lateConn) Transport() transport.Interface { return lateStart{c.Conn.Transport(), c.by} }
+
+type lateStart struct {
+	transport.Interface
+	by time.Duration
+}
+
+func (t lateStart) Start(ctx context.Context) error {
+	select {
+	case <-time.After(t.by):
+		return t.Interface.Start(ctx)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// TestALateBirthIsNoFinding: a script says when a server answers, and a short bound may pass before a real one is born. The
+// host that says so tells the truth (REC-7); one that gives up a server that is born in good time does not.
+func TestALateBirthIsNoFinding(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		entry string
+		by    time.Duration
+		found bool
+	}{
+		{"the bound is short", `"discoveryTimeoutMs":100,`, 200 * time.Millisecond, false},
+		{"the bound is long", `"discoveryTimeoutMs":30000,`, 200 * time.Millisecond, false},
+		{"later than any machine", `"discoveryTimeoutMs":1500,`, 3 * time.Second, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			exe, err := os.Executable()
+			if err != nil {
+				t.Fatal(err)
+			}
+			st, err := NewStage(exe)
+			if err != nil {
+				t.Fatal(err)
+			}
+			st.outside = func(f port.FS, d port.Dialer) (port.FS, port.Dialer) { return f, sluggish{d, c.by} }
+			y := NewSystem(st)
+			tr := parse(t, `{"mcpsim":1,"servers":{"srv-a":{"tools":["x"]}}}
+{"do":"edit","file":"user","servers":{"a":{`+c.entry+`"command":"srv-a"}}}
+{"do":"settle"}
+`)
+			slack := Slack
+			if c.found {
+				slack = 500
+			}
+			r := sim.Play(tr, st, y, sim.PlayOptions{Loose: true, Slack: slack, Patience: slack, Early: early, History: true})
+			if err := y.Close(); err != nil {
+				t.Error(err)
+			}
+			if err := st.Close(); err != nil {
+				t.Error(err)
+			}
+			if r.Err != nil || len(r.Settles) == 0 || c.found != (len(r.Violations) > 0) {
+				t.Errorf("found: %v %v\n%s", r.Err, r.Violations, strings.Join(r.History, "\n"))
 			}
 		})
 	}
