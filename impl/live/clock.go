@@ -28,6 +28,7 @@ func (c *clock) AfterFunc(_ port.TimerKind, d port.Ms, f func()) (stop func()) {
 		c.loop.Post(func() {
 			if !dead {
 				dead = true
+				c.loop.fired++
 				f()
 			}
 		})

@@ -18,11 +18,16 @@ type Loop struct {
 	done   chan struct{} // closed when the goroutine has ended
 	idle   func()        // runs on the loop when the queue has become empty; nil: nothing
 	turn   time.Time     // when the function that runs began; of the loop
+	fired  int           // timers that have run; of the loop
 }
 
 // Turn is when the function that runs began: for the host no time passes in between, so that what it does in one go is one
 // instant. It belongs to the loop.
 func (l *Loop) Turn() time.Time { return l.turn }
+
+// Fired counts the timers of the loop's clock that have run, the one that runs included: each says that time has passed. It
+// belongs to the loop.
+func (l *Loop) Fired() int { return l.fired }
 
 // NewLoop starts a loop. Close ends it.
 func NewLoop() *Loop {

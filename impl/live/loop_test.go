@@ -67,6 +67,9 @@ func TestStoppedTimerIsDeadAlsoWhenItIsQueued(t *testing.T) {
 	close(hold)
 	wait(t, "a later timer", second)
 	l.Close()
+	if l.Fired() != 1 {
+		t.Errorf("%d timers have fired, not the one that was not stopped", l.Fired())
+	}
 	if len(fired) > 0 {
 		t.Error("a stopped timer ran")
 	}

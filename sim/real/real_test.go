@@ -254,11 +254,15 @@ func TestALateBirthIsNoFinding(t *testing.T) {
 		name  string
 		entry string
 		by    time.Duration
+		start bool // it is there when the host starts, where time stands still
 		found bool
 	}{
-		{"the bound is short", `"discoveryTimeoutMs":100,`, 200 * time.Millisecond, false},
-		{"the bound is long", `"discoveryTimeoutMs":30000,`, 200 * time.Millisecond, false},
-		{"later than any machine", `"discoveryTimeoutMs":1500,`, 3 * time.Second, true},
+		{"the bound is short", `"discoveryTimeoutMs":100,`, 200 * time.Millisecond, false, false},
+		{"the bound is short, at the start", `"discoveryTimeoutMs":100,`, 200 * time.Millisecond, true, false},
+		{"the bound is long", `"discoveryTimeoutMs":30000,`, 200 * time.Millisecond, false, false},
+		{"the bound is long, at the start", `"discoveryTimeoutMs":30000,`, 200 * time.Millisecond, true, false},
+		{"later than any machine", `"discoveryTimeoutMs":1500,`, 3 * time.Second, false, true},
+		{"later than any machine, at the start", `"discoveryTimeoutMs":1500,`, 3 * time.Second, true, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -272,10 +276,17 @@ func TestALateBirthIsNoFinding(t *testing.T) {
 			}
 			st.outside = func(f port.FS, d port.Dialer) (port.FS, port.Dialer) { return f, sluggish{d, c.by} }
 			y := NewSystem(st)
-			tr := parse(t, `{"mcpsim":1,"servers":{"srv-a":{"tools":["x"]}}}
-{"do":"edit","file":"user","servers":{"a":{`+c.entry+`"command":"srv-a"}}}
+			servers := `{"a":{` + c.entry + `"command":"srv-a"}}`
+			text := `{"mcpsim":1,"servers":{"srv-a":{"tools":["x"]}}}
+{"do":"edit","file":"user","servers":` + servers + `}
 {"do":"settle"}
-`)
+`
+			if c.start {
+				text = `{"mcpsim":1,"servers":{"srv-a":{"tools":["x"]}},"files":{"user":{"json":{"mcpServers":` + servers + `}}}}
+{"do":"settle"}
+`
+			}
+			tr := parse(t, text)
 			slack := Slack
 			if c.found {
 				slack = 500

@@ -47,7 +47,7 @@ type Stage struct {
 	start   time.Time
 	plan    time.Time    // where the trace is
 	at      atomic.Int64 // the instant, in ms
-	held    atomic.Bool  // time stands still: the host starts, or reads everything
+	held    hold         // time stands still: the host starts, or reads everything
 
 	// The host process that runs.
 	life   *life
@@ -57,7 +57,7 @@ type Stage struct {
 	begins begins
 	step   model.Ms // when the last step was
 	later  atomic.Int64
-	slow   model.Ms // by how much a dial outlasted its script, at most
+	slow   model.Ms // by how much a dial outlasted its script, or a start the time that was meant to stand still, at most
 	files  int      // numbers what the world's edits make
 	locks  []*os.File
 	// outside puts something between the host and the world, for tests; nil: nothing.
@@ -150,10 +150,29 @@ func (st *Stage) URL(key string) string {
 // Now is the present instant: it moves with the turns of the loop.
 func (st *Stage) Now() model.Ms { return model.Ms(st.at.Load()) }
 
-// tick moves the instant to a moment, unless time stands still.
-func (st *Stage) tick(t time.Time) {
-	if st.held.Load() {
-		return
+// hold is whether time stands still, and how many timers of the host had fired before.
+type hold struct {
+	on    atomic.Bool
+	fired int // of the loop
+}
+
+// hold lets time stand still. No timer is fooled: if one of the host's fires, time has passed, and goes on. It is called
+// on the host's loop, or while there is no host.
+func (st *Stage) hold(fired int) {
+	st.held.fired = fired
+	st.held.on.Store(true)
+}
+
+func (st *Stage) release() { st.held.on.Store(false) }
+
+// tick moves the instant to a moment, unless time stands still. lf is whose loop's turn it is; nil: nobody's.
+func (st *Stage) tick(lf *life, t time.Time) {
+	if st.held.on.Load() {
+		if lf == nil || lf.loop.Fired() == st.held.fired {
+			return
+		}
+		st.release()
+		st.slow = max(st.slow, model.Ms(t.Sub(st.start).Milliseconds())-st.Now())
 	}
 	if ms := t.Sub(st.start).Milliseconds(); ms > st.at.Load() {
 		st.at.Store(ms)
@@ -168,13 +187,13 @@ func (st *Stage) Turn(f func() error) error {
 func (st *Stage) turn(f func(core *impl.Host) error) error {
 	lf := st.life
 	if lf == nil || lf.over.Load() {
-		st.tick(time.Now())
+		st.tick(nil, time.Now())
 		st.tellAll()
 		return f(nil)
 	}
 	var err error
 	if e := lf.host.Core(context.Background(), func(core *impl.Host) {
-		st.tick(lf.loop.Turn())
+		st.tick(lf, lf.loop.Turn())
 		st.tellAll()
 		err = f(core)
 	}); e != nil {

@@ -87,8 +87,8 @@ func (y *System) boot() error {
 		o.MCPConfig = l.McpConfig.Append(nil)
 	}
 	y.fl = newFlights()
-	st.held.Store(true)
-	defer st.held.Store(false)
+	st.hold(0)
+	defer st.release()
 	lf.began = model.Ms(time.Since(st.start).Milliseconds())
 	h, err := live.New(context.Background(), o)
 	if err != nil {
@@ -119,7 +119,7 @@ func (y *System) firstInstant() error {
 func (y *System) observe(lf *life, ev *event.Event) {
 	st := y.st
 	y.events++
-	st.tick(lf.loop.Turn())
+	st.tick(lf, lf.loop.Turn())
 	st.tellAll()
 	if ev.Kind == event.Load {
 		st.tellRead(lf, ev)
@@ -164,11 +164,15 @@ func (y *System) Do(s *trace.Step) error {
 		return nil
 	}
 	if s.Do == trace.Trust { // it reads everything, which takes no time in the simulated world
-		if err := st.Turn(func() error { return nil }); err != nil {
+		if err := st.turn(func(core *impl.Host) error {
+			if core != nil {
+				st.hold(st.life.loop.Fired())
+			}
+			return nil
+		}); err != nil {
 			return err
 		}
-		st.held.Store(true)
-		defer st.held.Store(false)
+		defer st.release()
 	}
 	err := st.Turn(func() error {
 		st.stepped()
